@@ -1,2 +1,3 @@
 //! map
 pub mod record;
+pub mod status;
