@@ -1,4 +1,5 @@
 //! The safe core. It knows nothing of C: no raw pointers are followed here and no function pointers are
 //! called.
 
+pub mod cluster;
 pub mod config;
