@@ -5,6 +5,9 @@
 //! may be NULL is named in an `@nullable` line, which the generator reads.
 #![allow(non_camel_case_types)]
 
+#[cfg(not(target_pointer_width = "64"))]
+compile_error!("kafkabi needs a 64-bit target: the layouts of its records are fixed");
+
 /// Asserts a record's size and the offset of each of its fields at compile time.
 ///
 /// The generator reads these invocations too and compares them with the layout that it computes

@@ -238,6 +238,12 @@ impl Messages {
         Messages { list: std::mem::replace(&mut self.list, rest), client: Arc::clone(&self.client) }
     }
 
+    /// Puts messages before those that are here.
+    pub fn prepend(&mut self, mut first: Messages) {
+        first.list.append(&mut self.list);
+        std::mem::swap(&mut self.list, &mut first.list);
+    }
+
     /// Destroys the messages that `keep` refuses.
     pub fn retain(&mut self, mut keep: impl FnMut(MessageRef<'_>) -> bool) {
         self.list.retain(|&ptr| {

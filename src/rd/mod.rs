@@ -4,6 +4,7 @@
 
 pub mod client;
 pub mod conf;
+pub mod descriptor;
 pub mod message;
 pub mod mock;
 pub mod partitions;

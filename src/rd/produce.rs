@@ -5,6 +5,7 @@ use super::{sys, take_error};
 use crate::error::Error;
 use std::ffi::{c_int, c_void};
 use std::marker::PhantomData;
+use std::ops::Range;
 
 /// A header to send. `name` ends with the NUL that librdkafka reads up to; none may be inside.
 pub struct OutHeader<'a> {
@@ -28,6 +29,7 @@ pub struct Staging {
     vus: Vec<sys::rd_kafka_vu_t>,
     run: Vec<sys::rd_kafka_message_t>,
 }
+
 
 fn pointer(part: Option<&[u8]>) -> *mut c_void {
     // An empty slice has an address too, which is how librdkafka tells empty from null.
@@ -119,10 +121,26 @@ impl<'d> Run<'_, 'd> {
         });
     }
 
-    /// Sends the run; `failed(i, code)` is told of each message that was not taken.
-    /// Returns how many were.
-    pub fn send(self, topic: &Topic, partition: i32, mut failed: impl FnMut(usize, i32)) -> usize {
-        let count = c_int::try_from(self.messages.len()).unwrap_or(c_int::MAX);
+    pub fn len(&self) -> usize {
+        self.messages.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.messages.is_empty()
+    }
+
+    /// Sends the messages of `range`; `failed(i, code)` is told of each that was not taken, by its place
+    /// in the run. Returns how many were taken.
+    pub fn send(
+        &mut self,
+        topic: &Topic,
+        partition: i32,
+        range: Range<usize>,
+        mut failed: impl FnMut(usize, i32),
+    ) -> usize {
+        let start = range.start;
+        let Some(messages) = self.messages.get_mut(range) else { return 0 };
+        let count = c_int::try_from(messages.len()).unwrap_or(c_int::MAX);
         // SAFETY: the topic is alive; the messages point at data that lives for 'd; the flag makes
         // librdkafka copy it. The partition is given for all of them (a flag for a partition each
         // would leak a message whose partition is unknown).
@@ -131,22 +149,27 @@ impl<'d> Run<'_, 'd> {
                 topic.as_ptr(),
                 partition,
                 sys::RD_KAFKA_MSG_F_COPY,
-                self.messages.as_mut_ptr(),
+                messages.as_mut_ptr(),
                 count,
             )
         };
         let taken = usize::try_from(taken).unwrap_or(0);
-        if taken < self.messages.len() {
-            for (i, message) in self.messages.iter().enumerate() {
+        if taken < messages.len() {
+            for (i, message) in messages.iter().enumerate() {
                 // SAFETY: the code as the integer that C wrote.
                 let code = unsafe { std::ptr::addr_of!(message.err).cast::<i32>().read() };
                 if code != 0 {
-                    failed(i, code);
+                    failed(start + i, code);
                 }
             }
         }
-        // The array outlives this call in `Staging`, but not the pointers in it.
-        self.messages.clear();
         taken
+    }
+}
+
+impl Drop for Run<'_, '_> {
+    fn drop(&mut self) {
+        // The array outlives the run in `Staging`, the pointers in it must not.
+        self.messages.clear();
     }
 }

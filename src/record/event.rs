@@ -111,7 +111,7 @@ impl Default for kabi_event_t {
 /// queued. It may call kafkabi: what would deadlock there gives KABI_STATUS_REENTERED. It must
 /// return normally: no exception, longjmp or other unwinding may pass through kafkabi.
 ///
-/// @nullable bytes, user
+/// @nullable bytes
 pub type kabi_event_handler_t = Option<
     unsafe extern "C" fn(
         events: *const kabi_event_t,
@@ -126,6 +126,4 @@ pub type kabi_event_handler_t = Option<
 /// It runs exactly once, when kafkabi is done with `user`: on the thread that frees the last
 /// object which holds it, or at the end of a poll that is still running then. Never on a thread
 /// of kafkabi's own.
-///
-/// @nullable user
 pub type kabi_finalizer_t = Option<unsafe extern "C" fn(user: *mut c_void)>;
