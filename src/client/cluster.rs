@@ -3,6 +3,7 @@
 
 use crate::error::{Error, Result};
 use crate::rd::mock::Mock;
+use crate::record::KABI_BROKER_ALL;
 use crate::status::{self, KABI_STATUS_TRANSPORT};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -12,7 +13,6 @@ pub const BROKERS_MAX: i32 = 100;
 pub const PARTITIONS_MAX: i32 = 10_000;
 pub const LATENCY_MAX_MS: i32 = 600_000;
 pub const ERRORS_MAX: usize = 100_000;
-pub const BROKER_ALL: i32 = -1;
 
 /// The requests that the mock cluster answers, by Kafka's API keys (rd_kafka_mock_api_handlers in
 /// librdkafka's rdkafka_mock_handlers.c).
@@ -118,7 +118,7 @@ impl Cluster {
     }
 
     fn known_broker(&self, broker: i32) -> Result<()> {
-        if broker == BROKER_ALL || (1..=self.brokers).contains(&broker) {
+        if broker == KABI_BROKER_ALL || (1..=self.brokers).contains(&broker) {
             return Ok(());
         }
         Err(Error::argument(format!(

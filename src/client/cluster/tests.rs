@@ -7,11 +7,11 @@ use crate::rd::partitions::PartitionList;
 use crate::rd::produce::{OutMessage, Staging};
 use crate::rd::queue::{EventKind, Queue};
 use crate::rd::topic::Topic;
+use crate::record::KABI_REQUEST_PRODUCE;
 use crate::status::{KABI_STATUS_ARGUMENT, KABI_STATUS_MSG_TIMED_OUT};
 use std::sync::Arc;
 
 const TOPIC_ALREADY_EXISTS: i32 = 36;
-const REQUEST_PRODUCE: i32 = 0;
 
 fn argument(result: Result<()>) -> String {
     let error = result.unwrap_err();
@@ -62,10 +62,10 @@ fn arguments_are_checked() {
         argument(c.inject_errors(request, 6, 1));
     }
     for code in [-1001, -192, 30_000, i32::MIN] {
-        argument(c.inject_errors(REQUEST_PRODUCE, code, 1));
+        argument(c.inject_errors(KABI_REQUEST_PRODUCE, code, 1));
     }
-    argument(c.inject_errors(REQUEST_PRODUCE, 6, 0));
-    argument(c.inject_errors(REQUEST_PRODUCE, 6, ERRORS_MAX + 1));
+    argument(c.inject_errors(KABI_REQUEST_PRODUCE, 6, 0));
+    argument(c.inject_errors(KABI_REQUEST_PRODUCE, 6, ERRORS_MAX + 1));
 }
 
 /// Freeing joins threads, but none of them sleeps.
@@ -91,8 +91,8 @@ fn freeing_is_quick() {
 fn the_largest_cluster_starts() {
     let c = Cluster::new(BROKERS_MAX).unwrap();
     c.create_topic("t", 10, BROKERS_MAX).unwrap();
-    c.broker_down(BROKER_ALL).unwrap();
-    c.broker_up(BROKER_ALL).unwrap();
+    c.broker_down(KABI_BROKER_ALL).unwrap();
+    c.broker_up(KABI_BROKER_ALL).unwrap();
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn calls_from_many_threads_return_at_once() {
             std::thread::spawn(move || {
                 for i in 0..25 {
                     c.create_topic(&format!("t{t}-{i}"), 2, 1).unwrap();
-                    c.latency(BROKER_ALL, 0).unwrap();
+                    c.latency(KABI_BROKER_ALL, 0).unwrap();
                     c.broker_down(t % 3 + 1).unwrap();
                     c.broker_up(t % 3 + 1).unwrap();
                 }
@@ -181,15 +181,15 @@ fn faults_reach_clients() {
     let topic = Topic::new(&client, "t").unwrap();
     assert_eq!(send(&queue, &topic), 0);
 
-    c.inject_errors(REQUEST_PRODUCE, 10, 2).unwrap();
+    c.inject_errors(KABI_REQUEST_PRODUCE, 10, 2).unwrap();
     assert_eq!(send(&queue, &topic), 10);
     assert_eq!(send(&queue, &topic), 10);
     assert_eq!(send(&queue, &topic), 0, "no more than were asked for");
-    c.inject_errors(REQUEST_PRODUCE, KABI_STATUS_TRANSPORT, 1)
+    c.inject_errors(KABI_REQUEST_PRODUCE, KABI_STATUS_TRANSPORT, 1)
         .unwrap();
     assert_eq!(send(&queue, &topic), 0, "retried on a new connection");
 
-    c.latency(BROKER_ALL, 300).unwrap();
+    c.latency(KABI_BROKER_ALL, 300).unwrap();
     let began = Instant::now();
     assert_eq!(send(&queue, &topic), 0);
     assert!(

@@ -95,12 +95,7 @@ impl Config {
 
     /// Which kinds of events are queued for the program.
     pub fn set_events(&mut self, mask: u32) -> Result<()> {
-        if mask & !EVENTS_ALL != 0 {
-            return Err(Error::argument(format!(
-                "the event mask {mask:#x} has bits that are no KABI_EVENT_*: {:#x}",
-                mask & !EVENTS_ALL
-            )));
-        }
+        known_events(mask)?;
         self.mask = mask;
         Ok(())
     }
@@ -143,6 +138,16 @@ impl Config {
             .get(canonical)
             .map(|e| e.value.as_str())
             .filter(|v| !v.is_empty())
+    }
+}
+
+/// Refuses bits that are no event kind.
+pub fn known_events(mask: u32) -> Result<()> {
+    match mask & !EVENTS_ALL {
+        0 => Ok(()),
+        unknown => Err(Error::argument(format!(
+            "the event mask {mask:#x} has bits that are no KABI_EVENT_*: {unknown:#x}"
+        ))),
     }
 }
 
