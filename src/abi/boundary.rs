@@ -2,7 +2,7 @@
 //! Here panics stop, the caller's floating-point environment and errno are kept, and an `Error` becomes
 //! a status and, where the caller wants it, a filled `kabi_error_t`.
 
-use super::float;
+use crate::rd::float;
 use crate::error::{Error, Result};
 use crate::record::{kabi_error_t, kabi_status_t, KABI_ERROR_MESSAGE_SIZE};
 use crate::status::{KABI_STATUS_OK, KABI_STATUS_PANIC};

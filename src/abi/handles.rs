@@ -95,10 +95,6 @@ pub enum Object {
 
 static TABLE: Table<Object> = Table::new();
 
-pub fn table() -> &'static Table<Object> {
-    &TABLE
-}
-
 /// A C type that handles of one kind have.
 pub trait HandleType {
     const KIND: Kind;

@@ -5,6 +5,7 @@
 pub mod client;
 pub mod conf;
 pub mod descriptor;
+pub mod float;
 pub mod message;
 pub mod mock;
 pub mod partitions;
