@@ -1,1 +1,4 @@
 //! map
+
+#[doc(hidden)]
+pub mod handle;
