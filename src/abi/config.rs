@@ -227,7 +227,7 @@ pub unsafe extern "C" fn kabi_config_events(
 ///
 /// Errors: KABI_STATUS_ARGUMENT (no kind, or a bit that is none).
 ///
-/// @nullable handler, user, finalizer
+/// @nullable handler, finalizer
 #[no_mangle]
 pub unsafe extern "C" fn kabi_config_handler(
     config: *mut kabi_config_t,
