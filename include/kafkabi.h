@@ -944,6 +944,811 @@ typedef struct kabi_batch_info_t {
 /** A broker of the embedded cluster: all of them. */
 #define KABI_BROKER_ALL (-1)
 
+/* ---- Functions: library ---- */
+
+/**
+ * The ABI's version that this library was built with: major in the upper 16 bits, minor in the lower.
+ * Libraries with the same major are compatible with programs that were built for the same or a lower
+ * minor; kabi_abi_check() compares.
+ */
+uint32_t kabi_abi_version(void);
+
+/** The library's own version, such as "0.1.0". The text lives for ever. */
+const char *kabi_version(void);
+
+/** The version of the librdkafka inside, such as "2.12.1". The text lives for ever. */
+const char *kabi_librdkafka_version(void);
+
+/**
+ * Compares what a program was built with to this library: the KABI_ABI_VERSION of its header, and the
+ * sizes of `count` records as it has them, in the order of KABI_RECORD_SIZES. A binding calls it once
+ * when it loads the library. Fewer sizes than the library knows are fine, as an older header has.
+ *
+ * Gives KABI_STATUS_ABI where they don't fit.
+ *
+ * May be NULL: sizes.
+ */
+kabi_status_t kabi_abi_check(uint32_t header_version,
+                             const uint32_t *sizes,
+                             size_t count,
+                             kabi_error_t *error);
+
+/**
+ * The name of a status code without its prefix, such as "QUEUE_FULL"; "UNKNOWN_CODE" for a number that
+ * this library does not know. The text lives for ever.
+ */
+const char *kabi_error_name(int32_t code);
+
+/** What a status code means, in English. The text lives for ever. */
+const char *kabi_error_text(int32_t code);
+
+/**
+ * Frees every client, batch and cluster that is still there, and waits up to `timeout_ms` (-1: for ever)
+ * until all of kafkabi's and librdkafka's threads have ended. For the end of a program, or before the
+ * process is taken apart by a leak checker; new clients may be made after. No other thread may be
+ * inside a call with one of the batches' records.
+ *
+ * Gives KABI_STATUS_TIMED_OUT if some are still there, KABI_STATUS_REENTERED inside a handler.
+ */
+kabi_status_t kabi_shutdown(int32_t timeout_ms,
+                            kabi_error_t *error);
+
+/* ---- Functions: config ---- */
+
+/**
+ * Makes an empty configuration: every property has its default, the event mask is
+ * KABI_EVENT_DEFAULT, and there are no handlers.
+ *
+ * It is freed by kabi_config_free(). Any thread may use it, several at once.
+ *
+ * Errors: KABI_STATUS_SYSTEM (no handle is left).
+ */
+kabi_status_t kabi_config_new(kabi_config_t **config, kabi_error_t *error);
+
+/**
+ * Frees a configuration. Clients made from it have copies and work on; finalizers of user pointers
+ * run now, on this thread, unless such a client holds them still.
+ *
+ * NULL and handles that were freed already are left alone.
+ *
+ * May be NULL: config.
+ */
+void kabi_config_free(kabi_config_t *config);
+
+/**
+ * Sets a property: one of librdkafka's or of kafkabi's own, as kabi_config_describe() lists them.
+ *
+ * `name` and `value` are NUL-terminated UTF-8 and are copied. Name and value are checked now, so an
+ * error comes from the call that made it, and leaves the configuration as it was. Of several names
+ * for one property (aliases) the one set last holds. Properties of producers may be set in a
+ * configuration for consumers and the other way round: clients take what is theirs.
+ *
+ * Errors: KABI_STATUS_ARGUMENT; the message names the property, the name that was likely meant, or
+ * the values that are allowed, or says what to use instead of a property that kafkabi manages. It
+ * never holds the value of a secret.
+ */
+kabi_status_t kabi_config_set(kabi_config_t *config,
+                              const char *name,
+                              const char *value,
+                              kabi_error_t *error);
+
+/**
+ * Writes a property's value to `buffer`, NUL-terminated, and its length without the NUL to
+ * `length`: what was set, secrets too, or else the default in force.
+ *
+ * With a buffer that is too small (NULL with size 0 is allowed) the length is written all the same,
+ * and KABI_STATUS_BUFFER_TOO_SMALL returned. A property that has no value gives KABI_STATUS_NOENT,
+ * length 0 and an empty text.
+ *
+ * Errors: KABI_STATUS_ARGUMENT (no such property), KABI_STATUS_NOENT, KABI_STATUS_BUFFER_TOO_SMALL.
+ *
+ * May be NULL: buffer.
+ */
+kabi_status_t kabi_config_get(kabi_config_t *config,
+                              const char *name,
+                              char *buffer,
+                              size_t size,
+                              size_t *length,
+                              kabi_error_t *error);
+
+/**
+ * Takes a property back to its default. Not an error if it was not set.
+ *
+ * Errors: KABI_STATUS_ARGUMENT (no such property).
+ */
+kabi_status_t kabi_config_unset(kabi_config_t *config, const char *name, kabi_error_t *error);
+
+/**
+ * Writes the properties that were set to `buffer`, as a JSON object of names and values (all
+ * strings), and its length without the NUL to `length`. Values of secrets are "[redacted]", so that
+ * the text may be logged.
+ *
+ * With a buffer that is too small (NULL with size 0 is allowed) the length is written all the same,
+ * and KABI_STATUS_BUFFER_TOO_SMALL returned.
+ *
+ * May be NULL: buffer.
+ */
+kabi_status_t kabi_config_dump(kabi_config_t *config,
+                               char *buffer,
+                               size_t size,
+                               size_t *length,
+                               kabi_error_t *error);
+
+/**
+ * Writes the description of every property to `buffer`, as a JSON document, and its length without
+ * the NUL (some 150 KB) to `length`. The document is the same each time in one process.
+ *
+ * It is an object with the library's version in "kafkabi" and an array "properties" of objects:
+ * "name"; "kind" (string, integer, float, boolean, enum, flags, pattern list, pointer); "default",
+ * and where librdkafka's differs "librdkafka_default" and "why"; "range" (min, max) or "values";
+ * "for" (producer, consumer, both); "level" (global, topic); "importance" (high, medium, low);
+ * "alias_of"; "deprecated", "experimental" and "secret" (true, false); "managed" (why it can't be set
+ * and what to use instead); "unsupported" (why this build can't use it); "text". What does not apply
+ * is absent.
+ *
+ * With a buffer that is too small (NULL with size 0 is allowed) the length is written all the same,
+ * and KABI_STATUS_BUFFER_TOO_SMALL returned.
+ *
+ * May be NULL: buffer.
+ */
+kabi_status_t kabi_config_describe(char *buffer,
+                                   size_t size,
+                                   size_t *length,
+                                   kabi_error_t *error);
+
+/**
+ * Chooses the kinds of events that clients made from this configuration queue for the program:
+ * KABI_EVENT_* bits, or-ed together; 0 for none. It starts as KABI_EVENT_DEFAULT.
+ *
+ * Kinds that are not in the mask are never seen, whether they have a handler or not. Without
+ * KABI_EVENT_REPORT records need no draining; failures are counted for kabi_producer_flush().
+ * Without KABI_EVENT_LOG log lines go where the property kafkabi.log says.
+ *
+ * Errors: KABI_STATUS_ARGUMENT (a bit that is no event kind).
+ */
+kabi_status_t kabi_config_events(kabi_config_t *config, uint32_t mask, kabi_error_t *error);
+
+/**
+ * Sets the function that kabi_producer_poll(), kabi_consumer_poll() and their like hand events of
+ * these kinds to, in place of one set before. NULL for `handler` takes it away. It does not change
+ * which kinds are queued: see kabi_config_events().
+ *
+ * `kinds` is one or more KABI_EVENT_* bits, or-ed together. Clients made from the configuration
+ * before are not affected. `user` is given to each call of the handler, by each client, on whichever
+ * thread polls it. `finalizer` is called once with `user` when nothing holds them any more (a
+ * replaced one perhaps within this very call); it may be NULL. If this function fails the finalizer
+ * is not called: `user` is still the program's.
+ *
+ * Errors: KABI_STATUS_ARGUMENT (no kind, or a bit that is none).
+ *
+ * May be NULL: handler, finalizer.
+ */
+kabi_status_t kabi_config_handler(kabi_config_t *config,
+                                  uint32_t kinds,
+                                  kabi_event_handler_t handler,
+                                  void *user,
+                                  kabi_finalizer_t finalizer,
+                                  kabi_error_t *error);
+
+/* ---- Functions: producer ---- */
+
+/**
+ * Makes a producer from a configuration, which is copied and may be freed or changed after.
+ *
+ * The producer connects in the background. It must be closed by kabi_producer_close(), which waits for
+ * what was sent, and freed by kabi_producer_free(). Any thread may use it, several at once.
+ *
+ * Errors: KABI_STATUS_ARGUMENT (a property does not fit another), KABI_STATUS_SYSTEM (no thread or
+ * handle to be had), librdkafka's own for what it refuses.
+ */
+kabi_status_t kabi_producer_new(kabi_config_t *config,
+                                kabi_producer_t **producer,
+                                kabi_error_t *error);
+
+/**
+ * Gives the number of a topic, which records name it by. The same name always has the same number in
+ * one producer; numbers of different clients have nothing to do with each other. The topic need not
+ * exist: whether it is created is up to the brokers.
+ *
+ * `name` is 1 to 249 ASCII letters, digits, '.', '_' and '-', and NUL-terminated.
+ */
+kabi_status_t kabi_producer_topic(kabi_producer_t *producer,
+                                  const char *name,
+                                  int32_t *topic,
+                                  kabi_error_t *error);
+
+/**
+ * Writes the name of the topic with this number to `buffer`, NUL-terminated, and its length without the
+ * NUL to `length`. With a buffer that is too small (NULL with size 0 is allowed) the length is written
+ * all the same, and KABI_STATUS_BUFFER_TOO_SMALL returned.
+ *
+ * May be NULL: buffer.
+ */
+kabi_status_t kabi_producer_topic_name(kabi_producer_t *producer,
+                                       int32_t topic,
+                                       char *buffer,
+                                       size_t size,
+                                       size_t *length,
+                                       kabi_error_t *error);
+
+/**
+ * Sends one record. Everything `message` points at is copied before the call returns.
+ *
+ * Status 0 means accepted: exactly one report will come for it, with its token, unless reports are off
+ * in the event mask. Any other status means that the record was not taken and no report comes.
+ *
+ * With the queue full the call waits up to `timeout_ms` (-1: for ever, 0: not at all) and then gives
+ * KABI_STATUS_QUEUE_FULL; inside a handler it never waits. Space comes as reports are drained and as
+ * brokers take records. A record for a partition that the topic is known not to have gives
+ * KABI_STATUS_UNKNOWN_PARTITION; while the topic is not known yet, its report tells.
+ */
+kabi_status_t kabi_producer_send(kabi_producer_t *producer,
+                                 const kabi_message_t *message,
+                                 int32_t timeout_ms,
+                                 kabi_error_t *error);
+
+/**
+ * Sends records in order, with one crossing. Everything they point at is copied.
+ *
+ * `statuses`, if not NULL, has room for `count` and gets each record's own status: 0 means accepted, and
+ * exactly one report will come; otherwise the record was not taken, and sending just those again never
+ * doubles another. A broken record does not stop those after it; a full queue does, and the rest get the
+ * same status, so that no record overtakes another. `accepted` gets how many were taken. The call
+ * returns 0 if all were, else the first status that is not 0, with the record's index in the message.
+ *
+ * The time-out is for the whole call and works as in kabi_producer_send().
+ *
+ * May be NULL: statuses, accepted.
+ */
+kabi_status_t kabi_producer_send_many(kabi_producer_t *producer,
+                                      const kabi_message_t *messages,
+                                      size_t count,
+                                      int32_t timeout_ms,
+                                      kabi_status_t *statuses,
+                                      size_t *accepted,
+                                      kabi_error_t *error);
+
+/**
+ * Sends records that lie packed in a buffer, each a kabi_packed_t with what follows it, with one
+ * crossing. `count` is how many there are; `buffer` is aligned to 8 bytes and `size` bytes long.
+ *
+ * What a consumer's kabi_consumer_poll_packed() wrote can be sent on as it is: `topic`, if not
+ * KABI_TOPIC_RECORD, is the topic number of all of them (a consumer's numbers are not this producer's),
+ * and `partition` says where they go: KABI_PARTITION_ANY lets the partitioner choose, 0 or more is the
+ * partition of all of them, KABI_PARTITION_RECORD takes what each record says.
+ *
+ * Statuses, order, time-out and result are as in kabi_producer_send_many(). A record that is broken
+ * inside does not stop those after it; one whose size is wrong does, since what follows can't be found.
+ * Bytes left over after the last record give KABI_STATUS_ARGUMENT, though all records were taken.
+ *
+ * May be NULL: statuses, accepted.
+ */
+kabi_status_t kabi_producer_send_packed(kabi_producer_t *producer,
+                                        const void *buffer,
+                                        size_t size,
+                                        size_t count,
+                                        int32_t topic,
+                                        int32_t partition,
+                                        int32_t timeout_ms,
+                                        kabi_status_t *statuses,
+                                        size_t *accepted,
+                                        kabi_error_t *error);
+
+/**
+ * Waits until every accepted record has its report, sending without lingering meanwhile.
+ *
+ * `failed`, if not NULL, gets how many records failed since the last flush that returned 0; with
+ * reports off this is the way to learn of them. Reports need not be drained for a flush to end.
+ *
+ * Errors: KABI_STATUS_TIMED_OUT after `timeout_ms` (-1: never; calling again goes on),
+ * KABI_STATUS_INTERRUPTED by kabi_producer_wake(), KABI_STATUS_CLOSED by a close meanwhile.
+ *
+ * May be NULL: failed.
+ */
+kabi_status_t kabi_producer_flush(kabi_producer_t *producer,
+                                  int32_t timeout_ms,
+                                  uint64_t *failed,
+                                  kabi_error_t *error);
+
+/**
+ * Gives records up: those still queued (KABI_PURGE_QUEUED), those on their way to a broker
+ * (KABI_PURGE_IN_FLIGHT), or both. Each gets its report, with KABI_STATUS_PURGE_QUEUE or
+ * KABI_STATUS_PURGE_INFLIGHT. Does not wait.
+ */
+kabi_status_t kabi_producer_purge(kabi_producer_t *producer, uint32_t what, kabi_error_t *error);
+
+/**
+ * Hands events to the handlers, on this thread: waits up to `timeout_ms` for the first (-1: for ever, 0:
+ * not at all), then hands over what is there. `count`, if not NULL, gets how many that were; none is a
+ * success. Events of a kind without a handler are dropped.
+ *
+ * Works after a close until the last event is handed over.
+ *
+ * Errors: KABI_STATUS_CALLBACK_FAILED (a handler returned not 0; events that were not handed over stay
+ * queued), KABI_STATUS_INTERRUPTED (a wake), KABI_STATUS_BUSY (another thread polls or drains),
+ * KABI_STATUS_REENTERED (inside a handler), KABI_STATUS_CLOSED (closed and nothing left).
+ *
+ * May be NULL: count.
+ */
+kabi_status_t kabi_producer_poll(kabi_producer_t *producer,
+                                 int32_t timeout_ms,
+                                 size_t *count,
+                                 kabi_error_t *error);
+
+/**
+ * Copies up to `capacity` events to `events`, and their texts to `bytes`: waits up to `timeout_ms` for
+ * the first, then takes what is there. `count` gets how many were copied; none is a success.
+ * `bytes_used`, if not NULL, gets how many bytes were written.
+ *
+ * If the first event's text does not fit in `bytes_size` bytes, KABI_STATUS_BUFFER_TOO_SMALL is
+ * returned, `bytes_used` gets the size that it needs, and it stays first. Reports need no bytes.
+ *
+ * Works after a close until the last event is copied. Other errors as in kabi_producer_poll().
+ *
+ * May be NULL: events, bytes, bytes_used.
+ */
+kabi_status_t kabi_producer_drain(kabi_producer_t *producer,
+                                  int32_t timeout_ms,
+                                  kabi_event_t *events,
+                                  size_t capacity,
+                                  size_t *count,
+                                  uint8_t *bytes,
+                                  size_t bytes_size,
+                                  size_t *bytes_used,
+                                  kabi_error_t *error);
+
+/**
+ * Gives a descriptor that is readable while there are events to drain (and after the close, for good),
+ * for the program's event loop. It is the producer's: don't read, write or close it; it goes with
+ * kabi_producer_free().
+ */
+kabi_status_t kabi_producer_event_fd(kabi_producer_t *producer,
+                                     int32_t *fd,
+                                     kabi_error_t *error);
+
+/**
+ * Ends the poll or drain in progress, or else the next one, and flushes and waiting sends in progress,
+ * with KABI_STATUS_INTERRUPTED. Several wakes that nothing has seen yet count as one. Safe to call from
+ * any thread, but not from a signal handler: write to a pipe there.
+ */
+kabi_status_t kabi_producer_wake(kabi_producer_t *producer,
+                                 kabi_error_t *error);
+
+/**
+ * Closes: waits up to `timeout_ms` (-1: for ever) until every accepted record has its report, gives up
+ * the rest (their reports say so), and ends the producer's threads. Calls in progress end with
+ * KABI_STATUS_CLOSED, and so does every call after, but for poll, drain and event_fd, which work on
+ * until the last event is drained.
+ *
+ * `undelivered`, if not NULL, gets how many records were given up or failed since the last flush that
+ * returned 0. KABI_STATUS_TIMED_OUT says that the time was up: the records are given up already, and
+ * calling again only waits for the threads to end. Closing a closed producer is a success.
+ *
+ * May be NULL: undelivered.
+ */
+kabi_status_t kabi_producer_close(kabi_producer_t *producer,
+                                  int32_t timeout_ms,
+                                  uint64_t *undelivered,
+                                  kabi_error_t *error);
+
+/**
+ * Frees the producer. The handle is stale at once and may be NULL or stale already; never blocks.
+ *
+ * Without a close before it, what was sent is flushed in the background within message.timeout.ms, and
+ * a line on stderr tells how many records were not delivered; their reports are lost. Inside a handler
+ * of this producer the free takes effect when the poll ends.
+ *
+ * May be NULL: producer.
+ */
+void kabi_producer_free(kabi_producer_t *producer);
+
+/* ---- Functions: consumer ---- */
+
+/**
+ * Makes a consumer from a configuration, which is copied and may be freed or changed after.
+ *
+ * The consumer connects in the background. Any thread may use it; one at a time polls for records, and
+ * one for events. It must be closed by kabi_consumer_close() and freed by kabi_consumer_free().
+ *
+ * Without the property group.id it can only assign partitions, and commits nothing.
+ *
+ * Errors: KABI_STATUS_ARGUMENT (a property does not fit another), KABI_STATUS_SYSTEM (no thread or
+ * handle to be had), librdkafka's own for what it refuses.
+ */
+kabi_status_t kabi_consumer_new(kabi_config_t *config,
+                                kabi_consumer_t **consumer,
+                                kabi_error_t *error);
+
+/**
+ * Gives the number of a topic, which partitions and records name it by. The same name always has the
+ * same number in one consumer; numbers of different clients have nothing to do with each other.
+ *
+ * `name` is 1 to 249 ASCII letters, digits, '.', '_' and '-', and NUL-terminated.
+ */
+kabi_status_t kabi_consumer_topic(kabi_consumer_t *consumer,
+                                  const char *name,
+                                  int32_t *topic,
+                                  kabi_error_t *error);
+
+/**
+ * Writes the name of the topic with this number to `buffer`, NUL-terminated, and its length without the
+ * NUL to `length`. With a buffer that is too small (NULL with size 0 is allowed) the length is written
+ * all the same, and KABI_STATUS_BUFFER_TOO_SMALL returned.
+ *
+ * May be NULL: buffer.
+ */
+kabi_status_t kabi_consumer_topic_name(kabi_consumer_t *consumer,
+                                       int32_t topic,
+                                       char *buffer,
+                                       size_t size,
+                                       size_t *length,
+                                       kabi_error_t *error);
+
+/**
+ * Joins the group to share the partitions of these topics with its other members. `topics` has `count`
+ * NUL-terminated texts: topic names, or regular expressions that begin with '^'. Replaces an earlier
+ * subscription. The assignment comes during polls.
+ *
+ * Errors: KABI_STATUS_UNKNOWN_GROUP without the property group.id.
+ */
+kabi_status_t kabi_consumer_subscribe(kabi_consumer_t *consumer,
+                                      const char *const *topics,
+                                      size_t count,
+                                      kabi_error_t *error);
+
+/** Leaves the group; what is handled is committed first, if commits are automatic. Does not wait. */
+kabi_status_t kabi_consumer_unsubscribe(kabi_consumer_t *consumer, kabi_error_t *error);
+
+/**
+ * Reads exactly these partitions, from the offsets given: 0 or more, KABI_OFFSET_BEGINNING,
+ * KABI_OFFSET_END, or KABI_OFFSET_STORED or KABI_OFFSET_INVALID for where the group committed (or the
+ * property auto.offset.reset says). Replaces an earlier assignment, whose records in hand can't be
+ * handled any more. A count of 0 reads nothing.
+ *
+ * May be NULL: partitions.
+ */
+kabi_status_t kabi_consumer_assign(kabi_consumer_t *consumer,
+                                   const kabi_partition_t *partitions,
+                                   size_t count,
+                                   kabi_error_t *error);
+
+/**
+ * Tells which partitions are assigned now. `count` gets how many there are, also with
+ * KABI_STATUS_BUFFER_TOO_SMALL, when they are more than `capacity` and none is written. Offsets are
+ * KABI_OFFSET_INVALID.
+ *
+ * May be NULL: partitions.
+ */
+kabi_status_t kabi_consumer_assignment(kabi_consumer_t *consumer,
+                                       kabi_partition_t *partitions,
+                                       size_t capacity,
+                                       size_t *count,
+                                       kabi_error_t *error);
+
+/**
+ * Says that the first `count` records of a batch are handled: only what is handled is committed, each
+ * partition up to its oldest record that is not. By default the next poll says so for all that was
+ * handed out before, and this is a way to say it earlier; with the property kafkabi.handled=explicit
+ * only this call does. Never takes anything back. A batch that is done, or whose partitions were moved
+ * or taken away meanwhile, is no error.
+ *
+ * `batch_number` is from kabi_batch_info_t. Any thread may call it, also with the batch freed.
+ */
+kabi_status_t kabi_consumer_handled(kabi_consumer_t *consumer,
+                                    uint64_t batch_number,
+                                    size_t count,
+                                    kabi_error_t *error);
+
+/**
+ * Commits and waits up to `timeout_ms` for the answer. With NULL and 0: everything that is handled
+ * (nothing new is a success). Else these partitions' offsets, each that of the next record to read, with
+ * their metadata; `code` of each gets its own status, and the result is the first that is not 0.
+ *
+ * Errors: KABI_STATUS_TIMED_OUT (whether it took effect is not known; repeating it does no harm),
+ * KABI_STATUS_INTERRUPTED by a wake, KABI_STATUS_UNKNOWN_GROUP without the property group.id.
+ *
+ * May be NULL: partitions.
+ */
+kabi_status_t kabi_consumer_commit(kabi_consumer_t *consumer,
+                                   kabi_partition_t *partitions,
+                                   size_t count,
+                                   int32_t timeout_ms,
+                                   kabi_error_t *error);
+
+/**
+ * Commits the record's offset + 1 for its partition and waits up to `timeout_ms` for the answer: this
+ * record and all before it in its partition will not be read again. Errors as in
+ * kabi_consumer_commit().
+ */
+kabi_status_t kabi_consumer_commit_record(kabi_consumer_t *consumer,
+                                          const kabi_record_t *record,
+                                          int32_t timeout_ms,
+                                          kabi_error_t *error);
+
+/**
+ * Moves the read positions of assigned partitions to `offset` of each: 0 or more,
+ * KABI_OFFSET_BEGINNING, KABI_OFFSET_END or KABI_OFFSET_STORED. Records in hand of these partitions
+ * can't be handled any more. Works right after an assign: it waits up to `timeout_ms` until the
+ * partition is ready. `code` of each gets its own status, and the result is the first that is not 0.
+ *
+ * Errors: KABI_STATUS_STATE for a partition that is not assigned.
+ */
+kabi_status_t kabi_consumer_seek(kabi_consumer_t *consumer,
+                                 kabi_partition_t *partitions,
+                                 size_t count,
+                                 int32_t timeout_ms,
+                                 kabi_error_t *error);
+
+/**
+ * Fills in `offset` of each partition: that after the last record handed out, or where the program told
+ * it to begin, or KABI_OFFSET_INVALID if neither. Records that wait inside the consumer don't count.
+ */
+kabi_status_t kabi_consumer_position(kabi_consumer_t *consumer,
+                                     kabi_partition_t *partitions,
+                                     size_t count,
+                                     kabi_error_t *error);
+
+/**
+ * Asks the group's coordinator what is committed, and fills in `offset` (KABI_OFFSET_INVALID: nothing),
+ * `leader_epoch`, `code` and the metadata of each partition. Waits up to `timeout_ms`.
+ *
+ * Metadata is written to `bytes`, where each partition's `metadata` then points. `bytes_used`, if not
+ * NULL, gets how many were written, or are needed with KABI_STATUS_BUFFER_TOO_SMALL.
+ *
+ * May be NULL: bytes, bytes_used.
+ */
+kabi_status_t kabi_consumer_committed(kabi_consumer_t *consumer,
+                                      kabi_partition_t *partitions,
+                                      size_t count,
+                                      int32_t timeout_ms,
+                                      uint8_t *bytes,
+                                      size_t bytes_size,
+                                      size_t *bytes_used,
+                                      kabi_error_t *error);
+
+/**
+ * Closes: commits what is handled, if commits are automatic, and leaves the group, all within
+ * `timeout_ms` (-1: for ever). Nothing of the batch in hand counts as handled, unless it was said.
+ * Calls in progress end with KABI_STATUS_CLOSED, and so does every call after, but for serve, drain and
+ * event_fd, which work on until the last event is drained. Batches stay valid until they are freed.
+ *
+ * KABI_STATUS_TIMED_OUT says that the time was up: the rest goes on in the background; the message says
+ * if offsets of handled records are not saved. Closing a closed consumer is a success.
+ * KABI_STATUS_REENTERED inside a handler that a poll for records runs.
+ */
+kabi_status_t kabi_consumer_close(kabi_consumer_t *consumer,
+                                  int32_t timeout_ms,
+                                  kabi_error_t *error);
+
+/**
+ * Frees the consumer. The handle is stale at once and may be NULL or stale already; never blocks.
+ *
+ * Without a close before it, what is handled is committed and the group left in the background. Inside
+ * a handler of this consumer the free takes effect when the poll ends. Batches stay valid until they
+ * are freed.
+ *
+ * May be NULL: consumer.
+ */
+void kabi_consumer_free(kabi_consumer_t *consumer);
+
+/* ---- Functions: cluster ---- */
+
+/**
+ * Starts an embedded Kafka cluster of 1 to 100 brokers with the ids 1 to `brokers`, on ports of
+ * 127.0.0.1 that the system chooses. Any Kafka client that is built on librdkafka can use it, in this
+ * process or another (Java's clients from 3.4 on hang against it).
+ *
+ * It keeps records in memory: up to 5 MiB or 100,000 batches a partition, the oldest go first. It
+ * creates a topic of 4 partitions when a client asks for one that is not there. It does not carry out
+ * transactions: aborted records are read. Timestamps in reports from it mean nothing.
+ *
+ * It is freed by kabi_cluster_free(). Any thread may use it, several at once; calls take turns.
+ *
+ * Errors: KABI_STATUS_ARGUMENT, KABI_STATUS_SYSTEM (no sockets or no handle to be had).
+ */
+kabi_status_t kabi_cluster_new(int32_t brokers,
+                               kabi_cluster_t **cluster,
+                               kabi_error_t *error);
+
+/**
+ * Writes the cluster's addresses to `buffer`, NUL-terminated, as the property bootstrap.servers takes
+ * them, and their length without the NUL to `length`. They never change.
+ *
+ * With a buffer that is too small (NULL with size 0 is allowed) the length is written all the same,
+ * and KABI_STATUS_BUFFER_TOO_SMALL returned.
+ *
+ * May be NULL: buffer.
+ */
+kabi_status_t kabi_cluster_bootstrap(kabi_cluster_t *cluster,
+                                     char *buffer,
+                                     size_t size,
+                                     size_t *length,
+                                     kabi_error_t *error);
+
+/**
+ * Creates a topic of 1 to 10,000 partitions, each with 1 to as many copies as there are brokers.
+ *
+ * `name` is 1 to 249 ASCII letters, digits, '.', '_' and '-', NUL-terminated.
+ *
+ * Errors: KABI_STATUS_ARGUMENT, KABI_STATUS_TOPIC_ALREADY_EXISTS.
+ */
+kabi_status_t kabi_cluster_topic_create(kabi_cluster_t *cluster,
+                                        const char *name,
+                                        int32_t partitions,
+                                        int32_t replication,
+                                        kabi_error_t *error);
+
+/**
+ * Makes a broker (an id, or KABI_BROKER_ALL) close its connections and refuse new ones. It stays the
+ * leader of its partitions, which can't be reached meanwhile. Not an error if it is down already.
+ *
+ * Errors: KABI_STATUS_ARGUMENT (no broker has this id).
+ */
+kabi_status_t kabi_cluster_broker_down(kabi_cluster_t *cluster,
+                                       int32_t broker,
+                                       kabi_error_t *error);
+
+/**
+ * Makes a broker (an id, or KABI_BROKER_ALL) take connections again, at the address that it had.
+ * Clients come back when they next try to connect: within their property reconnect.backoff.max.ms.
+ * Not an error if it is up already.
+ *
+ * Errors: KABI_STATUS_ARGUMENT (no broker has this id).
+ */
+kabi_status_t kabi_cluster_broker_up(kabi_cluster_t *cluster, int32_t broker, kabi_error_t *error);
+
+/**
+ * Makes a broker (an id, or KABI_BROKER_ALL) hold each of its answers back for `latency_ms`
+ * milliseconds, 0 to 600,000.
+ *
+ * Errors: KABI_STATUS_ARGUMENT (no broker has this id, or the latency is out of range).
+ */
+kabi_status_t kabi_cluster_latency(kabi_cluster_t *cluster,
+                                   int32_t broker,
+                                   int32_t latency_ms,
+                                   kabi_error_t *error);
+
+/**
+ * Makes the next `count` requests of one kind, whichever broker they reach, fail with `code`. What
+ * was injected before and is not used up comes first.
+ *
+ * `request` is a KABI_REQUEST_* number. `code` is a KABI_STATUS_* number that brokers answer with
+ * (positive, or KABI_STATUS_UNKNOWN); KABI_STATUS_TRANSPORT closes the connection instead, and 0 lets
+ * requests through. `count` is 1 to 100,000. Clients retry some errors by themselves, which uses one
+ * up for each attempt.
+ *
+ * Errors: KABI_STATUS_ARGUMENT.
+ */
+kabi_status_t kabi_cluster_inject_errors(kabi_cluster_t *cluster,
+                                         int32_t request,
+                                         int32_t code,
+                                         size_t count,
+                                         kabi_error_t *error);
+
+/**
+ * Stops the cluster and frees it; what it holds is gone. It takes about a millisecond, rarely a
+ * second; calls in progress on other threads finish first. Clients that use it lose their connections.
+ *
+ * NULL and handles that were freed already are left alone.
+ *
+ * May be NULL: cluster.
+ */
+void kabi_cluster_free(kabi_cluster_t *cluster);
+
+/* ---- Functions: consumer_poll ---- */
+
+/**
+ * Polls for records and hands out up to `max_records` of them as views into a batch, which the program
+ * frees by kabi_batch_free(), in any order with others, before or after the consumer's close. Waits up
+ * to `timeout_ms` for the first record (-1: for ever, 0: not at all). With none the status is 0, `batch`
+ * gets NULL and the count is 0.
+ *
+ * What earlier polls handed out counts as handled from here on, unless the property kafkabi.handled is
+ * explicit. Assignment changes of the group happen inside, before any record of the new assignment, and
+ * handlers of events that wait run inside, on this thread. End of a partition (with the property
+ * enable.partition.eof) and a partition's errors come as entries whose `code` is not 0.
+ *
+ * Errors: KABI_STATUS_INTERRUPTED (a wake), KABI_STATUS_BUSY (another thread polls for records),
+ * KABI_STATUS_REENTERED (inside a handler that such a poll runs), KABI_STATUS_CALLBACK_FAILED (a handler
+ * returned not 0; no record is lost), KABI_STATUS_CLOSED, and a fatal error with its own code.
+ */
+kabi_status_t kabi_consumer_poll(kabi_consumer_t *consumer,
+                                 size_t max_records,
+                                 int32_t timeout_ms,
+                                 kabi_batch_t **batch,
+                                 kabi_batch_info_t *info,
+                                 kabi_error_t *error);
+
+/**
+ * Polls for records and packs up to `max_records` of them into `buffer`, as many as fit: each is a
+ * kabi_packed_t with what follows it. `buffer` is aligned to 8 bytes. `info` tells how many there are
+ * and how many bytes they take; there is no batch to free. Otherwise like kabi_consumer_poll().
+ *
+ * If not even the first record fits, KABI_STATUS_BUFFER_TOO_SMALL is returned, `size` of `info` is what
+ * it needs, and it stays first in line.
+ *
+ * May be NULL: buffer.
+ */
+kabi_status_t kabi_consumer_poll_packed(kabi_consumer_t *consumer,
+                                        size_t max_records,
+                                        int32_t timeout_ms,
+                                        void *buffer,
+                                        size_t size,
+                                        kabi_batch_info_t *info,
+                                        kabi_error_t *error);
+
+/**
+ * Hands events to the handlers, on this thread, without touching records: waits up to `timeout_ms` for
+ * the first (-1: for ever, 0: not at all), then hands over what is there. `count`, if not NULL, gets how
+ * many that were; none is a success. Events of a kind without a handler are dropped.
+ *
+ * Works after a close until the last event is handed over. Errors as in kabi_producer_poll().
+ *
+ * May be NULL: count.
+ */
+kabi_status_t kabi_consumer_serve(kabi_consumer_t *consumer,
+                                  int32_t timeout_ms,
+                                  size_t *count,
+                                  kabi_error_t *error);
+
+/**
+ * Copies up to `capacity` events to `events`, and their texts to `bytes`, exactly as
+ * kabi_producer_drain() does.
+ *
+ * May be NULL: events, bytes, bytes_used.
+ */
+kabi_status_t kabi_consumer_drain(kabi_consumer_t *consumer,
+                                  int32_t timeout_ms,
+                                  kabi_event_t *events,
+                                  size_t capacity,
+                                  size_t *count,
+                                  uint8_t *bytes,
+                                  size_t bytes_size,
+                                  size_t *bytes_used,
+                                  kabi_error_t *error);
+
+/**
+ * Gives a descriptor that is readable while there are records, assignment changes or events to take (and
+ * after the close, for good), for the program's event loop. After it became readable, poll with a
+ * time-out of 0 until nothing comes. It is the consumer's: don't read, write or close it; it goes with
+ * kabi_consumer_free().
+ */
+kabi_status_t kabi_consumer_event_fd(kabi_consumer_t *consumer,
+                                     int32_t *fd,
+                                     kabi_error_t *error);
+
+/**
+ * Ends the poll for records and the poll or drain of events in progress, or else the next one of each,
+ * and commits, seeks and questions in progress, with KABI_STATUS_INTERRUPTED. Several wakes that
+ * nothing has seen yet count as one. Safe to call from any thread, but not from a signal handler: write
+ * to a pipe there.
+ */
+kabi_status_t kabi_consumer_wake(kabi_consumer_t *consumer,
+                                 kabi_error_t *error);
+
+/**
+ * Gives the headers of record `index` of a batch, in order. `count` gets how many it has, also with
+ * KABI_STATUS_BUFFER_TOO_SMALL, when they are more than `capacity`. Names and values are valid as long
+ * as the batch; names are NUL-terminated and, since other clients may write what they like, not
+ * necessarily UTF-8.
+ *
+ * May be NULL: headers.
+ */
+kabi_status_t kabi_batch_headers(kabi_batch_t *batch,
+                                 size_t index,
+                                 kabi_header_t *headers,
+                                 size_t capacity,
+                                 size_t *count,
+                                 kabi_error_t *error);
+
+/**
+ * Frees a batch: its records' pointers are invalid from here on. Says nothing about whether they are
+ * handled. The handle may be NULL or stale. Any thread may call it.
+ *
+ * May be NULL: batch.
+ */
+void kabi_batch_free(kabi_batch_t *batch);
+
 /** The sizes for kabi_abi_check(): `const uint32_t sizes[] = KABI_RECORD_SIZES;` */
 #define KABI_RECORD_SIZES { \
   sizeof(kabi_batch_info_t), \
