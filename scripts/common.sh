@@ -56,6 +56,7 @@ with_progress() {
   mkdir -p "$(dirname "$log")"
   "$@" >"$log" 2>&1 </dev/null &
   pid=$!
+  trap 'kill "$pid" 2>/dev/null; exit 130' INT TERM # the command would outlive this script
   while kill -0 "$pid" 2>/dev/null; do
     sleep 0.2
     line="$label  ${DIM}$((SECONDS - began)) s  $("$activity" "$log")${PLAIN}"
@@ -67,6 +68,7 @@ with_progress() {
     fi
   done
   wait "$pid" || status=$?
+  trap - INT TERM
   if [[ -t 1 ]]; then printf '\r\e[K'; fi
   return "$status"
 }
@@ -94,4 +96,28 @@ build_library() {
     die "the build failed; the whole output is in $log"
   fi
   if ((SECONDS - began >= 2)); then say "built kafkabi in $((SECONDS - began)) s"; fi
+}
+
+# ---- for scripts that test: check runs a command and counts it, end_checks says the sum ----
+
+PASSED=0
+FAILED=0
+
+# check WHAT COMMAND...: in a subshell, where set -e is off: a function must pass on each failure itself.
+check() {
+  local what=$1 output
+  shift
+  if output=$("$@" 2>&1); then
+    PASSED=$((PASSED + 1))
+    say "ok      $what"
+  else
+    FAILED=$((FAILED + 1))
+    say "FAILED  $what"
+    if [[ -n $output ]]; then say "        ${output//$'\n'/$'\n'        }"; fi
+  fi
+}
+
+end_checks() {
+  say "$PASSED passed, $FAILED failed"
+  ((FAILED == 0 && PASSED > 0))
 }
