@@ -1,0 +1,1 @@
+//! Owner of a `rd_kafka_mock_cluster_t`.
