@@ -91,7 +91,7 @@ print_step(const char *name, double began, const char *format, ...) {
   va_start(arguments, format);
   vsnprintf(what, sizeof what, format, arguments);
   va_end(arguments);
-  printf("  %s%-9s%s %-62s %s%9.1f ms%s\n", cyan(), name, plain(), what, dim(), milliseconds() - began, plain());
+  printf("  %s%-9s%s %-54s %s%9.1f ms%s\n", cyan(), name, plain(), what, dim(), milliseconds() - began, plain());
   fflush(stdout);
 }
 
@@ -125,7 +125,7 @@ static void make_order(uint64_t number, order_t *order) {
   unsigned customer = (unsigned)(mixed >> 20) % CUSTOMERS, quantity = 1 + (unsigned)(mixed >> 8) % 4;
   unsigned cents = 199 + (unsigned)(mixed >> 40) % 4800;
   order->source = sources[(mixed >> 33) % 3];
-  order->key_length = snprintf(order->key, sizeof order->key, "customer-%03u", customer);
+  order->key_length = snprintf(order->key, sizeof order->key, "c%03u", customer);
   order->value_length =
       snprintf(order->value, sizeof order->value,
                "{\"order\":%" PRIu64 ",\"customer\":\"%s\",\"item\":\"%s\",\"quantity\":%u,\"price\":%u.%02u}", number,
@@ -146,7 +146,7 @@ static kabi_cluster_t *start_cluster(char *bootstrap, size_t size) {
 
   began = milliseconds();
   CHECK(kabi_cluster_topic_create(cluster, TOPIC, PARTITIONS, BROKERS, &error));
-  print_step("topic", began, "\"%s\" with %d partitions, each on all %d brokers", TOPIC, PARTITIONS, BROKERS);
+  print_step("topic", began, "\"%s\": %d partitions, each on all %d brokers", TOPIC, PARTITIONS, BROKERS);
   return cluster;
 }
 
@@ -219,13 +219,13 @@ static void send_orders(kabi_cluster_t *cluster, const char *bootstrap, story_t 
   size_t count;
   double began = milliseconds();
   CHECK(kabi_cluster_inject_errors(cluster, KABI_REQUEST_PRODUCE, NOT_ENOUGH_REPLICAS, REFUSALS, &error));
-  print_step("trouble", began, "the brokers will refuse the first %d writes on purpose", REFUSALS);
+  print_step("trouble", began, "the first %d writes will be refused, on purpose", REFUSALS);
 
   began = milliseconds();
   kabi_producer_t *producer = make_producer(bootstrap, story, &topic);
   for (uint64_t first = 0; first < ORDERS; first += BATCH) send_batch(producer, topic, first);
   double took = milliseconds() - began;
-  print_step("send", began, "%s orders in %d calls: JSON, key, 2 headers (%s/s)", grouped(ORDERS), ORDERS / BATCH,
+  print_step("send", began, "%s orders in %d calls, %s a second", grouped(ORDERS), ORDERS / BATCH,
              grouped((int64_t)(ORDERS / took * 1e3)));
 
   began = milliseconds();
@@ -233,7 +233,7 @@ static void send_orders(kabi_cluster_t *cluster, const char *bootstrap, story_t 
   while (story->delivered + story->failed < ORDERS && milliseconds() < deadline) {
     CHECK(kabi_producer_poll(producer, 1000, &count, &error));
   }
-  print_step("reports", began, "%s delivered, %s failed, drained in %s calls of a handler",
+  print_step("reports", began, "%s delivered, %s failed, in %s calls of a handler",
              grouped((int64_t)story->delivered), grouped((int64_t)story->failed), grouped((int64_t)story->calls));
   CHECK(kabi_producer_close(producer, PATIENCE_MS, NULL, &error));
   kabi_producer_free(producer);
@@ -263,7 +263,7 @@ static void keep_sample(story_t *story, const kabi_record_t *record, const kabi_
                      headers[i].name, (int)headers[i].value_length, (const char *)headers[i].value);
   }
   if (used < (int)sizeof story->sample) {
-    snprintf(story->sample + used, sizeof story->sample - used, "\n            %.*s", (int)record->value_length,
+    snprintf(story->sample + used, sizeof story->sample - used, "\n    %.*s", (int)record->value_length,
              (const char *)record->value);
   }
 }
@@ -349,12 +349,12 @@ static void read_orders(const char *bootstrap, story_t *story) {
   double began = milliseconds();
   kabi_consumer_t *consumer = join_group(bootstrap);
   read_to_the_end(consumer, story);
-  print_step("read", began, "%s records in %s batches, as group \"%s\"", grouped((int64_t)story->read),
+  print_step("read", began, "%s records in %s batches, by group \"%s\"", grouped((int64_t)story->read),
              grouped((int64_t)story->batches), GROUP);
 
   began = milliseconds();
   commit_and_look(consumer, story);
-  print_step("commit", began, "everything handled, and asked the cluster what it keeps");
+  print_step("commit", began, "everything handled; then asked what the cluster keeps");
 
   began = milliseconds();
   CHECK(kabi_consumer_close(consumer, PATIENCE_MS, &error));
@@ -378,10 +378,10 @@ static void print_partitions(const story_t *story) {
     }
     printf("  %9d %11s %10s %14s %11s  ", i, grouped(partition->delivered), grouped(partition->read), offsets,
            grouped(partition->committed));
-    print_bar(partition->read, most, 24);
+    print_bar(partition->read, most, 16);
     putchar('\n');
   }
-  printf("\n  %sone order%s %s\n", dim(), plain(), story->sample);
+  printf("\n  %sone order, as it came back%s\n    %s\n", dim(), plain(), story->sample);
 }
 
 static int everything_came_back(const story_t *story) {
@@ -410,7 +410,7 @@ int main(void) {
   double closing = milliseconds();
   kabi_cluster_free(cluster);
   CHECK(kabi_shutdown(PATIENCE_MS, &error));
-  print_step("close", closing, "cluster and every thread of the library are gone");
+  print_step("close", closing, "the cluster and all threads are gone");
 
   print_partitions(&story);
   int right = everything_came_back(&story);
