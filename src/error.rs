@@ -19,7 +19,11 @@ pub type Result<T> = std::result::Result<T, Error>;
 impl Error {
     /// An error whose flags follow from its code.
     pub fn new(code: i32, message: impl Into<String>) -> Error {
-        Error { code, flags: flags_of(code), message: message.into() }
+        Error {
+            code,
+            flags: flags_of(code),
+            message: message.into(),
+        }
     }
 
     pub fn argument(message: impl Into<String>) -> Error {
@@ -87,8 +91,34 @@ pub fn flags_of(code: i32) -> u32 {
         | KABI_STATUS_IN_PROGRESS
         | KABI_STATUS_PREV_IN_PROGRESS
         | KABI_STATUS_RETRY
-        | 2 | 3 | 5 | 6 | 7 | 9 | 13 | 14 | 15 | 16 | 19 | 20 | 41 | 51 | 56 | 70 | 71 | 72 | 74 | 75
-        | 78 | 80 | 84 | 88 | 89 | 100 | 103 | 106 => KABI_ERROR_RETRIABLE,
+        | 2
+        | 3
+        | 5
+        | 6
+        | 7
+        | 9
+        | 13
+        | 14
+        | 15
+        | 16
+        | 19
+        | 20
+        | 41
+        | 51
+        | 56
+        | 70
+        | 71
+        | 72
+        | 74
+        | 75
+        | 78
+        | 80
+        | 84
+        | 88
+        | 89
+        | 100
+        | 103
+        | 106 => KABI_ERROR_RETRIABLE,
         KABI_STATUS_TIMED_OUT | KABI_STATUS_TIMED_OUT_QUEUE => {
             KABI_ERROR_RETRIABLE | KABI_ERROR_OUTCOME_UNKNOWN
         }

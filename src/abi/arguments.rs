@@ -28,7 +28,10 @@ fn checked<T>(pointer: *const T, what: &str) -> Result<()> {
         return Err(null(what));
     }
     if !pointer.is_aligned() {
-        return Err(Error::argument(format!("{what} is not aligned to {} bytes", align_of::<T>())));
+        return Err(Error::argument(format!(
+            "{what} is not aligned to {} bytes",
+            align_of::<T>()
+        )));
     }
     Ok(())
 }
@@ -68,7 +71,9 @@ pub unsafe fn reference<'a, T>(pointer: *const T, what: &str) -> Result<&'a T> {
 fn array_size<T>(count: usize, what: &str) -> Result<()> {
     match count.checked_mul(size_of::<T>()) {
         Some(size) if isize::try_from(size).is_ok() => Ok(()),
-        _ => Err(Error::argument(format!("{what}: a count of {count} is more than memory holds"))),
+        _ => Err(Error::argument(format!(
+            "{what}: a count of {count} is more than memory holds"
+        ))),
     }
 }
 
@@ -105,18 +110,28 @@ pub unsafe fn slice_mut<'a, T>(pointer: *mut T, count: usize, what: &str) -> Res
 /// # Safety
 /// `pointer` is NULL or valid for reads of `length` bytes during the export.
 #[inline]
-pub unsafe fn part<'a>(pointer: *const c_void, length: i64, what: &str) -> Result<Option<&'a [u8]>> {
+pub unsafe fn part<'a>(
+    pointer: *const c_void,
+    length: i64,
+    what: &str,
+) -> Result<Option<&'a [u8]>> {
     let Ok(size) = usize::try_from(length) else {
-        return Err(Error::argument(format!("the length of {what} is negative: {length}")));
+        return Err(Error::argument(format!(
+            "the length of {what} is negative: {length}"
+        )));
     };
     if pointer.is_null() {
         if size == 0 {
             return Ok(None);
         }
-        return Err(Error::argument(format!("{what} is NULL, but its length is {length}")));
+        return Err(Error::argument(format!(
+            "{what} is NULL, but its length is {length}"
+        )));
     }
     // SAFETY: not NULL, of a possible size (a positive i64), and valid by the contract.
-    Ok(Some(unsafe { std::slice::from_raw_parts(pointer.cast(), size) }))
+    Ok(Some(unsafe {
+        std::slice::from_raw_parts(pointer.cast(), size)
+    }))
 }
 
 /// A terminated text of at most `max` bytes.
@@ -130,7 +145,9 @@ pub unsafe fn text<'a>(pointer: *const c_char, max: usize, what: &str) -> Result
     // SAFETY: terminated by the contract, so strnlen stops at its end or at the limit.
     let length = unsafe { libc::strnlen(pointer, max + 1) };
     if length > max {
-        return Err(Error::argument(format!("{what} is longer than {max} bytes")));
+        return Err(Error::argument(format!(
+            "{what} is longer than {max} bytes"
+        )));
     }
     // SAFETY: strnlen just read that many bytes.
     let bytes = unsafe { std::slice::from_raw_parts(pointer.cast::<u8>(), length) };
@@ -138,9 +155,8 @@ pub unsafe fn text<'a>(pointer: *const c_char, max: usize, what: &str) -> Result
 }
 
 pub fn utf8<'a>(bytes: &'a [u8], what: &str) -> Result<&'a str> {
-    std::str::from_utf8(bytes).map_err(|e| {
-        Error::argument(format!("{what} is not UTF-8 (at byte {})", e.valid_up_to()))
-    })
+    std::str::from_utf8(bytes)
+        .map_err(|e| Error::argument(format!("{what} is not UTF-8 (at byte {})", e.valid_up_to())))
 }
 
 /// Writes a text to the caller's buffer: terminated, with its length, or else BUFFER_TOO_SMALL with the
@@ -155,8 +171,12 @@ pub unsafe fn write_text(
     length: *mut usize,
 ) -> Result<()> {
     // SAFETY: by the contract.
-    let (mut length, buffer) =
-        unsafe { (out(length, "length")?, slice_mut(buffer.cast::<u8>(), size, "buffer")?) };
+    let (mut length, buffer) = unsafe {
+        (
+            out(length, "length")?,
+            slice_mut(buffer.cast::<u8>(), size, "buffer")?,
+        )
+    };
     length.set(text.len());
     match (buffer.get_mut(..text.len()), size > text.len()) {
         (Some(start), true) => {
@@ -168,7 +188,10 @@ pub unsafe fn write_text(
         }
         _ => Err(Error::new(
             KABI_STATUS_BUFFER_TOO_SMALL,
-            format!("a buffer of {size} bytes was given, the text needs {}", text.len() + 1),
+            format!(
+                "a buffer of {size} bytes was given, the text needs {}",
+                text.len() + 1
+            ),
         )),
     }
 }

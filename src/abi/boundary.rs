@@ -2,8 +2,8 @@
 //! Here panics stop, the caller's floating-point environment and errno are kept, and an `Error` becomes
 //! a status and, where the caller wants it, a filled `kabi_error_t`.
 
-use crate::rd::float;
 use crate::error::{Error, Result};
+use crate::rd::float;
 use crate::record::{kabi_error_t, kabi_status_t, KABI_ERROR_MESSAGE_SIZE};
 use crate::status::{KABI_STATUS_OK, KABI_STATUS_PANIC};
 use std::any::Any;
@@ -82,7 +82,8 @@ fn write_message(into: &mut [c_char; KABI_ERROR_MESSAGE_SIZE], text: &str) {
     }
     let bytes = text.as_bytes().get(..end).unwrap_or_default();
     for (slot, &byte) in into.iter_mut().zip(bytes) {
-        *slot = if byte == 0 { b' ' as c_char } else { byte as c_char };
+        let byte = if byte == 0 { b' ' } else { byte };
+        *slot = c_char::from_ne_bytes([byte]);
     }
     if let Some(slot) = into.get_mut(end) {
         *slot = 0;
@@ -98,7 +99,9 @@ impl Errno {
     #[inline]
     fn keep() -> Errno {
         // SAFETY: the location is this thread's own and always valid.
-        Errno { before: unsafe { *libc::__errno_location() } }
+        Errno {
+            before: unsafe { *libc::__errno_location() },
+        }
     }
 }
 

@@ -42,7 +42,10 @@ pub unsafe extern "C" fn kabi_consumer_new(
             };
             let made = Consumer::new(&config)?;
             let always = Always::new(made.events(), made.control(), handlers);
-            Ok(ClientObject { open: Openable::new(made), always })
+            Ok(ClientObject {
+                open: Openable::new(made),
+                always,
+            })
         })?;
         consumer.set(insert(Object::Consumer(object))?);
         Ok(())
@@ -63,8 +66,12 @@ pub unsafe extern "C" fn kabi_consumer_topic(
     call(error, || {
         with_open(consumer, |consumer: &Consumer, _| {
             // SAFETY: by this function's contract.
-            let (name, mut topic) =
-                unsafe { (text(name, NAME_MAX, "the topic name")?, out(topic, "topic")?) };
+            let (name, mut topic) = unsafe {
+                (
+                    text(name, NAME_MAX, "the topic name")?,
+                    out(topic, "topic")?,
+                )
+            };
             topic.set(consumer.topic(name)?);
             Ok(())
         })
@@ -124,7 +131,9 @@ pub unsafe extern "C" fn kabi_consumer_unsubscribe(
     consumer: *mut kabi_consumer_t,
     error: *mut kabi_error_t,
 ) -> kabi_status_t {
-    call(error, || with_open(consumer, |consumer: &Consumer, _| consumer.unsubscribe()))
+    call(error, || {
+        with_open(consumer, |consumer: &Consumer, _| consumer.unsubscribe())
+    })
 }
 
 /// Reads exactly these partitions, from the offsets given: 0 or more, KABI_OFFSET_BEGINNING,
@@ -166,18 +175,28 @@ pub unsafe extern "C" fn kabi_consumer_assignment(
         with_open(consumer, |consumer: &Consumer, _| {
             // SAFETY: by this function's contract.
             let (places, mut count) = unsafe {
-                (slice_mut(partitions, capacity, "partitions")?, out(count, "count")?)
+                (
+                    slice_mut(partitions, capacity, "partitions")?,
+                    out(count, "count")?,
+                )
             };
             let keys = consumer.assignment()?;
             count.set(keys.len());
             if keys.len() > places.len() {
                 return Err(Error::new(
                     KABI_STATUS_BUFFER_TOO_SMALL,
-                    format!("{} partitions are assigned, there is room for {capacity}", keys.len()),
+                    format!(
+                        "{} partitions are assigned, there is room for {capacity}",
+                        keys.len()
+                    ),
                 ));
             }
             for (place, (topic, partition)) in places.iter_mut().zip(keys) {
-                *place = kabi_partition_t { topic, partition, ..Default::default() };
+                *place = kabi_partition_t {
+                    topic,
+                    partition,
+                    ..Default::default()
+                };
             }
             Ok(())
         })
@@ -199,7 +218,9 @@ pub unsafe extern "C" fn kabi_consumer_handled(
     error: *mut kabi_error_t,
 ) -> kabi_status_t {
     call(error, || {
-        with_open(consumer, |consumer: &Consumer, _| consumer.handled(batch_number, count))
+        with_open(consumer, |consumer: &Consumer, _| {
+            consumer.handled(batch_number, count)
+        })
     })
 }
 
@@ -391,21 +412,25 @@ pub unsafe extern "C" fn kabi_consumer_close(
     error: *mut kabi_error_t,
 ) -> kabi_status_t {
     call(error, || {
-        with(consumer, Mode::Any, |object: &ClientObject<Consumer>, guard| {
-            let deadline = deadline_of(timeout(timeout_ms)?);
-            let polling = with_open(consumer, |consumer: &Consumer, _| {
-                Ok(consumer.is_polled_by_this_thread())
-            });
-            if polling == Ok(true) {
-                return Err(Error::new(
+        with(
+            consumer,
+            Mode::Any,
+            |object: &ClientObject<Consumer>, guard| {
+                let deadline = deadline_of(timeout(timeout_ms)?);
+                let polling = with_open(consumer, |consumer: &Consumer, _| {
+                    Ok(consumer.is_polled_by_this_thread())
+                });
+                if polling == Ok(true) {
+                    return Err(Error::new(
                     crate::status::KABI_STATUS_REENTERED,
                     "close inside a handler that a poll for records runs would wait for that poll",
                 ));
-            }
-            let open = take_open(object, guard, deadline, Consumer::begin_close)
-                .ok_or_else(|| Error::timed_out("waiting for calls in progress", timeout_ms))?;
-            open.map_or(Ok(()), |consumer| consumer.finish(deadline, timeout_ms))
-        })
+                }
+                let open = take_open(object, guard, deadline, Consumer::begin_close)
+                    .ok_or_else(|| Error::timed_out("waiting for calls in progress", timeout_ms))?;
+                open.map_or(Ok(()), |consumer| consumer.finish(deadline, timeout_ms))
+            },
+        )
     })
 }
 
@@ -418,5 +443,7 @@ pub unsafe extern "C" fn kabi_consumer_close(
 /// @nullable consumer
 #[no_mangle]
 pub unsafe extern "C" fn kabi_consumer_free(consumer: *mut kabi_consumer_t) {
-    quiet((), || free_client::<_, Consumer>(consumer, Consumer::begin_close));
+    quiet((), || {
+        free_client::<_, Consumer>(consumer, Consumer::begin_close)
+    });
 }

@@ -95,7 +95,10 @@ pub unsafe extern "C" fn kabi_consumer_poll_packed(
         with_open(consumer, |consumer: &Consumer, always| {
             // SAFETY: by this function's contract. The elements have the alignment that is asked for.
             let (words, mut info) = unsafe {
-                (slice_mut(buffer.cast::<u64>(), size / 8, "buffer")?, out(info, "info")?)
+                (
+                    slice_mut(buffer.cast::<u64>(), size / 8, "buffer")?,
+                    out(info, "info")?,
+                )
             };
             info.set(kabi_batch_info_t::default());
             // SAFETY: the same memory by the byte.
@@ -133,10 +136,14 @@ pub unsafe extern "C" fn kabi_consumer_serve(
     error: *mut kabi_error_t,
 ) -> kabi_status_t {
     call(error, || {
-        with(consumer, Mode::Any, |consumer: &ClientObject<Consumer>, _| {
-            // SAFETY: by this function's contract.
-            unsafe { events::poll(&consumer.always, timeout_ms, count) }
-        })
+        with(
+            consumer,
+            Mode::Any,
+            |consumer: &ClientObject<Consumer>, _| {
+                // SAFETY: by this function's contract.
+                unsafe { events::poll(&consumer.always, timeout_ms, count) }
+            },
+        )
     })
 }
 
@@ -157,11 +164,22 @@ pub unsafe extern "C" fn kabi_consumer_drain(
     error: *mut kabi_error_t,
 ) -> kabi_status_t {
     call(error, || {
-        with(consumer, Mode::Any, |consumer: &ClientObject<Consumer>, _| {
-            let target = Target { events, capacity, count, bytes, bytes_size, bytes_used };
-            // SAFETY: by this function's contract.
-            unsafe { events::drain(&consumer.always, timeout_ms, &target) }
-        })
+        with(
+            consumer,
+            Mode::Any,
+            |consumer: &ClientObject<Consumer>, _| {
+                let target = Target {
+                    events,
+                    capacity,
+                    count,
+                    bytes,
+                    bytes_size,
+                    bytes_used,
+                };
+                // SAFETY: by this function's contract.
+                unsafe { events::drain(&consumer.always, timeout_ms, &target) }
+            },
+        )
     })
 }
 
@@ -180,10 +198,14 @@ pub unsafe extern "C" fn kabi_consumer_event_fd(
         let mut fd = unsafe { out(fd, "fd") }?;
         // While it is open, records are to signal too; after, only events are left.
         let _ = with_open(consumer, |consumer: &Consumer, _| consumer.signal_records());
-        with(consumer, Mode::Any, |consumer: &ClientObject<Consumer>, _| {
-            fd.set(consumer.always.events.descriptor()?.fd());
-            Ok(())
-        })
+        with(
+            consumer,
+            Mode::Any,
+            |consumer: &ClientObject<Consumer>, _| {
+                fd.set(consumer.always.events.descriptor()?.fd());
+                Ok(())
+            },
+        )
     })
 }
 
@@ -222,8 +244,12 @@ pub unsafe extern "C" fn kabi_batch_headers(
     call(error, || {
         with(batch, Mode::Any, |batch: &HeldBatch, _| {
             // SAFETY: by this function's contract.
-            let (places, mut count) =
-                unsafe { (slice_mut(headers, capacity, "headers")?, out(count, "count")?) };
+            let (places, mut count) = unsafe {
+                (
+                    slice_mut(headers, capacity, "headers")?,
+                    out(count, "count")?,
+                )
+            };
             let mut found = 0;
             batch.headers(index, |header| {
                 if let Some(place) = places.get_mut(found) {

@@ -21,7 +21,9 @@ pub unsafe fn poll(always: &Always, timeout_ms: i32, count: *mut usize) -> Resul
     }
     let deadline = deadline_of(timeout(timeout_ms)?);
     let handlers = &always.handlers;
-    let handed = always.events.poll(deadline, |events, bytes| handlers.call(events, bytes))?;
+    let handed = always
+        .events
+        .poll(deadline, |events, bytes| handlers.call(events, bytes))?;
     if let Some(count) = &mut count {
         count.set(handed);
     }
@@ -34,7 +36,9 @@ pub fn poll_now(always: &Always) -> Result<()> {
         return Ok(());
     }
     let deadline = deadline_of(Some(Duration::ZERO));
-    match always.events.poll(deadline, |events, bytes| always.handlers.call(events, bytes)) {
+    match always.events.poll(deadline, |events, bytes| {
+        always.handlers.call(events, bytes)
+    }) {
         Err(e) if matches!(e.code, KABI_STATUS_CLOSED | KABI_STATUS_INTERRUPTED) => Ok(()),
         other => other.map(drop),
     }
@@ -66,7 +70,9 @@ pub unsafe fn drain(always: &Always, timeout_ms: i32, target: &Target) -> Result
     };
     let mut taken = Taken::default();
     let outcome = match timeout(timeout_ms) {
-        Ok(wait) => always.events.drain(deadline_of(wait), events, bytes, &mut taken),
+        Ok(wait) => always
+            .events
+            .drain(deadline_of(wait), events, bytes, &mut taken),
         Err(error) => Err(error),
     };
     count.set(taken.events);

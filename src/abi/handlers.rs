@@ -56,7 +56,10 @@ impl Handlers {
         for (kind, place) in self.by_kind.iter_mut().enumerate() {
             if kinds & (1 << kind) != 0 {
                 replaced.extend(place.take().map(|old| old.user));
-                *place = Some(Handler { function, user: Arc::clone(&user) });
+                *place = Some(Handler {
+                    function,
+                    user: Arc::clone(&user),
+                });
             }
         }
         // The caller drops these when it holds no lock: finalizers may call us.
@@ -66,15 +69,31 @@ impl Handlers {
 
     /// Kinds that have a handler.
     pub fn any(&self) -> bool {
-        self.by_kind.iter().any(|h| h.as_ref().is_some_and(|h| h.function.is_some()))
+        self.by_kind
+            .iter()
+            .any(|h| h.as_ref().is_some_and(|h| h.function.is_some()))
     }
 
     /// Hands events of one kind over. Those without a handler are dropped.
     pub fn call(&self, events: &[kabi_event_t], bytes: &[u8]) -> i32 {
-        let Some(kind) = events.first().map(|e| e.kind.trailing_zeros()) else { return 0 };
-        let handler = usize::try_from(kind).ok().and_then(|k| self.by_kind.get(k)?.as_ref());
-        let Some(Handler { function: Some(function), user }) = handler else { return 0 };
-        let bytes = if bytes.is_empty() { std::ptr::null() } else { bytes.as_ptr() };
+        let Some(kind) = events.first().map(|e| e.kind.trailing_zeros()) else {
+            return 0;
+        };
+        let handler = usize::try_from(kind)
+            .ok()
+            .and_then(|k| self.by_kind.get(k)?.as_ref());
+        let Some(Handler {
+            function: Some(function),
+            user,
+        }) = handler
+        else {
+            return 0;
+        };
+        let bytes = if bytes.is_empty() {
+            std::ptr::null()
+        } else {
+            bytes.as_ptr()
+        };
         let _inside = Inside::enter();
         // SAFETY: the program gave the function for events; the arrays outlive the call; the user
         // pointer is not finalized while `self` holds it.

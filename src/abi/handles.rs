@@ -3,15 +3,17 @@
 
 use super::handlers::Handlers;
 use super::openable::Openable;
+use crate::client::cluster::Cluster;
 use crate::client::config::Config;
 use crate::client::consumer::{Consumer, HeldBatch};
-use crate::client::cluster::Cluster;
 use crate::client::events::Events;
 use crate::client::lifetime::{self, lock, Control};
 use crate::client::producer::Producer;
 use crate::error::{Error, Result};
 use crate::handle::{Guard, Kind, Mode, Refusal, Table};
-use crate::record::{kabi_batch_t, kabi_cluster_t, kabi_config_t, kabi_consumer_t, kabi_producer_t};
+use crate::record::{
+    kabi_batch_t, kabi_cluster_t, kabi_config_t, kabi_consumer_t, kabi_producer_t,
+};
 use crate::status::{
     KABI_STATUS_CLOSED, KABI_STATUS_FORKED, KABI_STATUS_HANDLE, KABI_STATUS_SYSTEM,
     KABI_STATUS_WRONG_TYPE,
@@ -147,10 +149,7 @@ pub fn with<T: HandleType, R>(
 
 /// Runs `body` on an open client.
 #[inline]
-pub fn with_open<T, C, R>(
-    handle: *mut T,
-    body: impl FnOnce(&C, &Always) -> Result<R>,
-) -> Result<R>
+pub fn with_open<T, C, R>(handle: *mut T, body: impl FnOnce(&C, &Always) -> Result<R>) -> Result<R>
 where
     T: HandleType<Object = ClientObject<C>>,
     C: Client,
@@ -171,12 +170,15 @@ fn refused(refusal: Refusal, noun: &str, null: bool) -> Error {
             format!("the {noun} handle is not one: never given out, or freed already"),
         ),
         Refusal::Closed => (KABI_STATUS_CLOSED, format!("the {noun} is closed")),
-        Refusal::WrongType => {
-            (KABI_STATUS_WRONG_TYPE, format!("the handle is not one of a {noun}, but of another type"))
-        }
+        Refusal::WrongType => (
+            KABI_STATUS_WRONG_TYPE,
+            format!("the handle is not one of a {noun}, but of another type"),
+        ),
         Refusal::Forked => (
             KABI_STATUS_FORKED,
-            format!("the {noun} is from before a fork and lives in the parent only: make a new one"),
+            format!(
+                "the {noun} is from before a fork and lives in the parent only: make a new one"
+            ),
         ),
     };
     Error::new(code, why)
@@ -237,7 +239,10 @@ where
 pub fn insert<T: HandleType>(object: Object) -> Result<*mut T> {
     watch_forks()?;
     let handle = TABLE.insert(T::KIND, object).map_err(|_full| {
-        Error::new(KABI_STATUS_SYSTEM, "no handle is left: free some that are not needed any more")
+        Error::new(
+            KABI_STATUS_SYSTEM,
+            "no handle is left: free some that are not needed any more",
+        )
     })?;
     Ok(handle as *mut T)
 }
@@ -280,7 +285,10 @@ fn watch_forks() -> Result<()> {
                 0 => Ok(()),
                 code => Err(Error::new(
                     KABI_STATUS_SYSTEM,
-                    format!("pthread_atfork: {}", std::io::Error::from_raw_os_error(code)),
+                    format!(
+                        "pthread_atfork: {}",
+                        std::io::Error::from_raw_os_error(code)
+                    ),
                 )),
             }
         })

@@ -140,7 +140,10 @@ pub unsafe extern "C" fn kabi_shutdown(timeout_ms: i32, error: *mut kabi_error_t
         remove_all::<kabi_cluster_t>();
         waited.map_err(|left| {
             let error = Error::timed_out("shutdown", timeout_ms);
-            Error { message: format!("{}; {left} clients are still ending", error.message), ..error }
+            Error {
+                message: format!("{}; {left} clients are still ending", error.message),
+                ..error
+            }
         })
     })
 }

@@ -13,10 +13,12 @@ mod handles;
 mod openable;
 mod partitions;
 
-pub mod config;
 pub mod cluster;
+pub mod config;
 pub mod consumer;
 pub mod consumer_poll;
 mod events;
 pub mod library;
 pub mod producer;
+#[cfg(feature = "test-hooks")]
+pub mod test_hooks;

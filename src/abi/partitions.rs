@@ -37,7 +37,11 @@ pub fn write_committed(
     bytes: &mut [u8],
     used: Option<Out<'_, usize>>,
 ) -> Result<()> {
-    let needed = answers.iter().filter_map(|a| a.metadata.as_ref()).map(Vec::len).sum();
+    let needed = answers
+        .iter()
+        .filter_map(|a| a.metadata.as_ref())
+        .map(Vec::len)
+        .sum();
     if let Some(mut used) = used {
         used.set(needed);
     }

@@ -18,7 +18,8 @@ use crate::error::{Error, Result};
 use crate::handle::Mode;
 use crate::rd::produce::OutHeader;
 use crate::record::{
-    kabi_config_t, kabi_error_t, kabi_event_t, kabi_header_t, kabi_message_t, kabi_producer_t, kabi_status_t, KABI_PARTITION_RECORD, KABI_TOPIC_RECORD,
+    kabi_config_t, kabi_error_t, kabi_event_t, kabi_header_t, kabi_message_t, kabi_producer_t,
+    kabi_status_t, KABI_PARTITION_RECORD, KABI_TOPIC_RECORD,
 };
 use std::ffi::{c_char, c_void};
 use std::ops::Range;
@@ -49,7 +50,10 @@ pub unsafe extern "C" fn kabi_producer_new(
             };
             let made = Producer::new(&config)?;
             let always = Always::new(made.events(), made.control(), handlers);
-            Ok(ClientObject { open: Openable::new(made), always })
+            Ok(ClientObject {
+                open: Openable::new(made),
+                always,
+            })
         })?;
         producer.set(insert(Object::Producer(object))?);
         Ok(())
@@ -71,8 +75,12 @@ pub unsafe extern "C" fn kabi_producer_topic(
     call(error, || {
         with_open(producer, |producer: &Producer, _| {
             // SAFETY: by this function's contract.
-            let (name, mut topic) =
-                unsafe { (text(name, NAME_MAX, "the topic name")?, out(topic, "topic")?) };
+            let (name, mut topic) = unsafe {
+                (
+                    text(name, NAME_MAX, "the topic name")?,
+                    out(topic, "topic")?,
+                )
+            };
             topic.set(producer.topic(name)?);
             Ok(())
         })
@@ -190,8 +198,13 @@ pub unsafe extern "C" fn kabi_producer_send_many(
             let names = unsafe { HeaderNames::of(messages) };
             let entries = messages.iter().enumerate().map(|(i, message)| {
                 // SAFETY: by this function's contract.
-                let (record, headers) = unsafe { (record_of(message)?, names.headers(i, message)?) };
-                Ok(Entry { record, headers, has_headers: message.header_count > 0 })
+                let (record, headers) =
+                    unsafe { (record_of(message)?, names.headers(i, message)?) };
+                Ok(Entry {
+                    record,
+                    headers,
+                    has_headers: message.header_count > 0,
+                })
             });
             let bulk = producer.send_bulk(entries, timeout, |i, status| outputs.set(i, status));
             outputs.finish(bulk)
@@ -245,7 +258,11 @@ pub unsafe extern "C" fn kabi_producer_send_packed(
             let entries = decoder.by_ref().map(|packed| {
                 let packed = packed?;
                 let record = Record {
-                    topic: if topic == KABI_TOPIC_RECORD { packed.topic } else { topic },
+                    topic: if topic == KABI_TOPIC_RECORD {
+                        packed.topic
+                    } else {
+                        topic
+                    },
                     partition: if partition == KABI_PARTITION_RECORD {
                         packed.partition
                     } else {
@@ -257,7 +274,11 @@ pub unsafe extern "C" fn kabi_producer_send_packed(
                     token: packed.token,
                 };
                 let has_headers = !packed.headers.is_empty();
-                Ok(Entry { record, headers: packed.headers, has_headers })
+                Ok(Entry {
+                    record,
+                    headers: packed.headers,
+                    has_headers,
+                })
             });
             let bulk = producer.send_bulk(entries, timeout, |i, status| outputs.set(i, status));
             outputs.finish(bulk)?;
@@ -328,7 +349,10 @@ impl HeaderNames {
     /// # Safety
     /// The messages' headers are valid, and what they point at, for the length of the export.
     unsafe fn of(messages: &[kabi_message_t]) -> HeaderNames {
-        let mut names = HeaderNames { bytes: Vec::new(), spans: Vec::new() };
+        let mut names = HeaderNames {
+            bytes: Vec::new(),
+            spans: Vec::new(),
+        };
         if messages.iter().any(|m| m.header_count > 0) {
             names.spans.reserve(messages.len());
             for message in messages {
@@ -379,7 +403,10 @@ impl HeaderNames {
         };
         // SAFETY: by the contract; `add` has checked it already.
         let headers = unsafe { slice(message.headers, message.header_count, "headers") }?;
-        Ok(ViewHeaders { headers: headers.iter(), names })
+        Ok(ViewHeaders {
+            headers: headers.iter(),
+            names,
+        })
     }
 }
 
@@ -399,7 +426,10 @@ impl<'a> Iterator for ViewHeaders<'a> {
         self.names = rest;
         // SAFETY: HeaderNames read the same part before, under the same contract.
         let value = unsafe { part(header.value, header.value_length, "") }.ok()?;
-        Some(OutHeader { name_with_nul, value })
+        Some(OutHeader {
+            name_with_nul,
+            value,
+        })
     }
 }
 
@@ -441,7 +471,9 @@ pub unsafe extern "C" fn kabi_producer_purge(
     what: u32,
     error: *mut kabi_error_t,
 ) -> kabi_status_t {
-    call(error, || with_open(producer, |producer: &Producer, _| producer.purge(what)))
+    call(error, || {
+        with_open(producer, |producer: &Producer, _| producer.purge(what))
+    })
 }
 
 /// Hands events to the handlers, on this thread: waits up to `timeout_ms` for the first (-1: for ever, 0:
@@ -463,10 +495,14 @@ pub unsafe extern "C" fn kabi_producer_poll(
     error: *mut kabi_error_t,
 ) -> kabi_status_t {
     call(error, || {
-        with(producer, Mode::Any, |producer: &ClientObject<Producer>, _| {
-            // SAFETY: by this function's contract.
-            unsafe { events::poll(&producer.always, timeout_ms, count) }
-        })
+        with(
+            producer,
+            Mode::Any,
+            |producer: &ClientObject<Producer>, _| {
+                // SAFETY: by this function's contract.
+                unsafe { events::poll(&producer.always, timeout_ms, count) }
+            },
+        )
     })
 }
 
@@ -493,11 +529,22 @@ pub unsafe extern "C" fn kabi_producer_drain(
     error: *mut kabi_error_t,
 ) -> kabi_status_t {
     call(error, || {
-        with(producer, Mode::Any, |producer: &ClientObject<Producer>, _| {
-            let target = Target { events, capacity, count, bytes, bytes_size, bytes_used };
-            // SAFETY: by this function's contract.
-            unsafe { events::drain(&producer.always, timeout_ms, &target) }
-        })
+        with(
+            producer,
+            Mode::Any,
+            |producer: &ClientObject<Producer>, _| {
+                let target = Target {
+                    events,
+                    capacity,
+                    count,
+                    bytes,
+                    bytes_size,
+                    bytes_used,
+                };
+                // SAFETY: by this function's contract.
+                unsafe { events::drain(&producer.always, timeout_ms, &target) }
+            },
+        )
     })
 }
 
@@ -511,12 +558,16 @@ pub unsafe extern "C" fn kabi_producer_event_fd(
     error: *mut kabi_error_t,
 ) -> kabi_status_t {
     call(error, || {
-        with(producer, Mode::Any, |producer: &ClientObject<Producer>, _| {
-            // SAFETY: by this function's contract.
-            let mut fd = unsafe { out(fd, "fd") }?;
-            fd.set(producer.always.events.descriptor()?.fd());
-            Ok(())
-        })
+        with(
+            producer,
+            Mode::Any,
+            |producer: &ClientObject<Producer>, _| {
+                // SAFETY: by this function's contract.
+                let mut fd = unsafe { out(fd, "fd") }?;
+                fd.set(producer.always.events.descriptor()?.fd());
+                Ok(())
+            },
+        )
     })
 }
 
@@ -554,16 +605,20 @@ pub unsafe extern "C" fn kabi_producer_close(
     error: *mut kabi_error_t,
 ) -> kabi_status_t {
     call(error, || {
-        with(producer, Mode::Any, |object: &ClientObject<Producer>, guard| {
-            // SAFETY: by this function's contract.
-            let undelivered = unsafe { out_optional(undelivered, "undelivered") }?;
-            let deadline = deadline_of(timeout(timeout_ms)?);
-            let outcome = close(object, guard, deadline, timeout_ms);
-            if let Some(mut undelivered) = undelivered {
-                undelivered.set(object.always.undelivered.load(Ordering::SeqCst));
-            }
-            outcome
-        })
+        with(
+            producer,
+            Mode::Any,
+            |object: &ClientObject<Producer>, guard| {
+                // SAFETY: by this function's contract.
+                let undelivered = unsafe { out_optional(undelivered, "undelivered") }?;
+                let deadline = deadline_of(timeout(timeout_ms)?);
+                let outcome = close(object, guard, deadline, timeout_ms);
+                if let Some(mut undelivered) = undelivered {
+                    undelivered.set(object.always.undelivered.load(Ordering::SeqCst));
+                }
+                outcome
+            },
+        )
     })
 }
 
@@ -598,5 +653,7 @@ fn close(
 /// @nullable producer
 #[no_mangle]
 pub unsafe extern "C" fn kabi_producer_free(producer: *mut kabi_producer_t) {
-    quiet((), || free_client::<_, Producer>(producer, Producer::begin_close));
+    quiet((), || {
+        free_client::<_, Producer>(producer, Producer::begin_close)
+    });
 }

@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 
 /// Locks, whatever a panicking thread left behind: all state under these locks is valid at every step.
 pub fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    mutex
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 /// Waits on a condition until `deadline` (`None`: for ever). False when the time is up.
@@ -21,7 +23,9 @@ pub fn wait_until<'a, T>(
         None => (condvar.wait(guard).unwrap_or_else(|p| p.into_inner()), true),
         Some(Duration::ZERO) => (guard, false),
         Some(left) => {
-            let (guard, _) = condvar.wait_timeout(guard, left).unwrap_or_else(|p| p.into_inner());
+            let (guard, _) = condvar
+                .wait_timeout(guard, left)
+                .unwrap_or_else(|p| p.into_inner());
             (guard, true)
         }
     }
@@ -104,7 +108,10 @@ struct News(Arc<Control>);
 
 impl<T> Held<T> {
     pub fn new(core: Arc<T>, control: Arc<Control>) -> Held<T> {
-        Held { core, news: News(control) }
+        Held {
+            core,
+            news: News(control),
+        }
     }
 }
 
@@ -118,7 +125,10 @@ impl<T> std::ops::Deref for Held<T> {
 
 impl<T> Clone for Held<T> {
     fn clone(&self) -> Self {
-        Held { core: Arc::clone(&self.core), news: News(Arc::clone(&self.news.0)) }
+        Held {
+            core: Arc::clone(&self.core),
+            news: News(Arc::clone(&self.news.0)),
+        }
     }
 }
 
@@ -140,7 +150,9 @@ static ENDINGS: [(Mutex<()>, Condvar); 64] = [const { (Mutex::new(()), Condvar::
 
 fn endings() -> &'static (Mutex<()>, Condvar) {
     let [first, ..] = &ENDINGS;
-    ENDINGS.get(FORKS.load(Ordering::SeqCst) % ENDINGS.len()).unwrap_or(first)
+    ENDINGS
+        .get(FORKS.load(Ordering::SeqCst) % ENDINGS.len())
+        .unwrap_or(first)
 }
 
 /// To be called in a forked child before anything else: the parent's threads are not there. Only stores

@@ -11,6 +11,8 @@ use crate::record::kabi_packed_t;
 use std::mem::offset_of;
 
 pub const HEADER: usize = size_of::<kabi_packed_t>();
+const HEADER_SIZE: u16 = 64;
+const _: () = assert!(HEADER == HEADER_SIZE as usize);
 const ALIGN: usize = 8;
 
 /// A record in a packed buffer, checked.
@@ -53,7 +55,11 @@ impl<'a> Reader<'a> {
 
 #[inline]
 fn field<const N: usize>(record: &[u8], at: usize) -> [u8; N] {
-    record.get(at..).and_then(|r| r.first_chunk::<N>()).copied().unwrap_or([0; N])
+    record
+        .get(at..)
+        .and_then(|r| r.first_chunk::<N>())
+        .copied()
+        .unwrap_or([0; N])
 }
 
 macro_rules! read {
@@ -76,9 +82,14 @@ impl<'a> Iterator for PackedHeaders<'a> {
         self.left = self.left.checked_sub(1)?;
         let name_length = self.rest.i32()?;
         let value_length = self.rest.i32()?;
-        let name_with_nul = self.rest.take(usize::try_from(name_length).ok()?.checked_add(1)?)?;
+        let name_with_nul = self
+            .rest
+            .take(usize::try_from(name_length).ok()?.checked_add(1)?)?;
         let value = self.rest.part(value_length)?;
-        Some(OutHeader { name_with_nul, value })
+        Some(OutHeader {
+            name_with_nul,
+            value,
+        })
     }
 }
 
@@ -99,12 +110,21 @@ pub struct Decoder<'a> {
 
 impl<'a> Decoder<'a> {
     pub fn new(buffer: &'a [u8], count: usize) -> Decoder<'a> {
-        Decoder { rest: buffer, left: count, index: 0, lost: false }
+        Decoder {
+            rest: buffer,
+            left: count,
+            index: 0,
+            lost: false,
+        }
     }
 
     /// What is left after the last record.
     pub fn left_over(&self) -> usize {
-        if self.lost { 0 } else { self.rest.len() }
+        if self.lost {
+            0
+        } else {
+            self.rest.len()
+        }
     }
 }
 
@@ -117,7 +137,10 @@ impl<'a> Iterator for Decoder<'a> {
         let index = self.index;
         self.index += 1;
         if self.lost {
-            return Some(Err(bad(index, "an earlier record's size is wrong, so it can't be found")));
+            return Some(Err(bad(
+                index,
+                "an earlier record's size is wrong, so it can't be found",
+            )));
         }
         match frame(self.rest) {
             Ok((record, rest)) => {
@@ -152,7 +175,8 @@ fn frame(rest: &[u8]) -> std::result::Result<(&[u8], &[u8]), &'static str> {
     if size % ALIGN != 0 {
         return Err("its size is not a multiple of 8");
     }
-    rest.split_at_checked(size).ok_or("its size goes past the end of the buffer")
+    rest.split_at_checked(size)
+        .ok_or("its size goes past the end of the buffer")
 }
 
 fn decode(record: &[u8]) -> std::result::Result<Packed<'_>, &'static str> {
@@ -166,8 +190,12 @@ fn decode(record: &[u8]) -> std::result::Result<Packed<'_>, &'static str> {
         return Err("its code is not 0: an entry that tells of an error can't be sent");
     }
     let mut body = Reader(record.get(HEADER..).unwrap_or_default());
-    let key = body.part(read!(i32, record, key_length)).ok_or("its key_length is wrong")?;
-    let value = body.part(read!(i32, record, value_length)).ok_or("its value_length is wrong")?;
+    let key = body
+        .part(read!(i32, record, key_length))
+        .ok_or("its key_length is wrong")?;
+    let value = body
+        .part(read!(i32, record, value_length))
+        .ok_or("its value_length is wrong")?;
     let left = usize::try_from(read!(i32, record, header_count))
         .map_err(|_| "its header_count is negative")?;
     let headers = PackedHeaders { rest: body, left };
@@ -240,12 +268,14 @@ pub fn encode(
     buffer: &mut [u8],
 ) -> std::result::Result<usize, usize> {
     let (size, header_count) = measure(message);
-    let Some(record) = buffer.get_mut(..size) else { return Err(size) };
+    let Some(record) = buffer.get_mut(..size) else {
+        return Err(size);
+    };
     let (timestamp, timestamp_type) = message.timestamp();
     let mut writer = Writer { rest: record };
     // The fields in the order of kabi_packed_t, which has no padding between them.
     writer.put(&u32::try_from(size).unwrap_or(u32::MAX).to_ne_bytes());
-    writer.put(&(HEADER as u16).to_ne_bytes());
+    writer.put(&HEADER_SIZE.to_ne_bytes());
     writer.put(&0u16.to_ne_bytes());
     writer.put(&topic.to_ne_bytes());
     writer.put(&message.partition().to_ne_bytes());

@@ -40,7 +40,9 @@ pub fn start<C: Served>(
 
 fn run<C: Served>(core: Arc<C>, mut take: impl FnMut(&C, Event), running: Running) {
     let mut serve = |timeout| {
-        let Some(event) = core.queue().poll(timeout) else { return };
+        let Some(event) = core.queue().poll(timeout) else {
+            return;
+        };
         // A fault of ours must not take the thread away that everybody waits for.
         if catch_unwind(AssertUnwindSafe(|| take(&core, event))).is_err() {
             eprintln!("kafkabi: a fault in a service thread was caught, please report it");

@@ -27,14 +27,16 @@ pub struct Topics {
     numbers: Mutex<HashMap<Box<str>, i32>>,
 }
 
-impl Topics {
-    pub fn new() -> Topics {
+impl Default for Topics {
+    fn default() -> Topics {
         Topics {
             blocks: std::iter::repeat_with(OnceCell::new).take(BLOCKS).collect(),
             numbers: Mutex::default(),
         }
     }
+}
 
+impl Topics {
     #[inline]
     pub fn get(&self, number: i32) -> Result<&Entry> {
         usize::try_from(number)
@@ -58,11 +60,17 @@ impl Topics {
         let index = numbers.len();
         let (Some(block), Ok(number)) = (self.blocks.get(index / BLOCK), i32::try_from(index))
         else {
-            return Err(Error::argument(format!("more than {} topics", BLOCK * BLOCKS)));
+            return Err(Error::argument(format!(
+                "more than {} topics",
+                BLOCK * BLOCKS
+            )));
         };
         let block =
             block.get_or_init(|| std::iter::repeat_with(OnceCell::new).take(BLOCK).collect());
-        let entry = Entry { name: name.into(), topic: Topic::new(client, name)? };
+        let entry = Entry {
+            name: name.into(),
+            topic: Topic::new(client, name)?,
+        };
         if let Some(cell) = block.get(index % BLOCK) {
             // Only who holds the lock fills cells, each once.
             let _ = cell.set(entry);
@@ -103,11 +111,16 @@ pub struct Numbers {
     known: HashMap<usize, i32>,
 }
 
-impl Numbers {
-    pub fn new() -> Numbers {
-        Numbers { last: (0, -1), known: HashMap::new() }
+impl Default for Numbers {
+    fn default() -> Numbers {
+        Numbers {
+            last: (0, -1),
+            known: HashMap::new(),
+        }
     }
+}
 
+impl Numbers {
     /// The number of the topic with this identity, found by `find` at first sight.
     #[inline]
     pub fn get(&mut self, id: usize, find: impl FnOnce() -> i32) -> i32 {

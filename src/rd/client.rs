@@ -84,7 +84,7 @@ impl Client {
         };
         let mut text: [c_char; 512] = [0; 512];
         let raw = conf.into_raw();
-        let _blocked = super::signals::Blocked::new();
+        let _blocked = super::signals::Blocked::all();
         // SAFETY: the conf is alive and given up on success; the buffer has the given size.
         let rk = unsafe { sys::rd_kafka_new(c_kind, raw, text.as_mut_ptr(), text.len()) };
         NonNull::new(rk).ok_or_else(|| {
@@ -94,7 +94,10 @@ impl Client {
                 sys::rd_kafka_conf_destroy(raw);
                 (code, text_of(text.as_ptr()))
             };
-            Error::new(code, format!("librdkafka refused the configuration: {text}"))
+            Error::new(
+                code,
+                format!("librdkafka refused the configuration: {text}"),
+            )
         })
     }
 
@@ -111,7 +114,10 @@ impl Client {
     /// The queue of records, assignment changes and consumer errors; none without a group.
     pub fn consumer_queue(self: &Arc<Client>) -> Option<Queue> {
         // SAFETY: as above.
-        Queue::from_raw(unsafe { sys::rd_kafka_queue_get_consumer(self.as_ptr()) }, self)
+        Queue::from_raw(
+            unsafe { sys::rd_kafka_queue_get_consumer(self.as_ptr()) },
+            self,
+        )
     }
 
     /// A queue of its own for the answer to one request.
@@ -144,7 +150,10 @@ impl Client {
             flags |= sys::RD_KAFKA_PURGE_F_INFLIGHT;
         }
         // SAFETY: the client is alive.
-        check(unsafe { sys::rd_kafka_purge(self.as_ptr(), flags) }, "purge")
+        check(
+            unsafe { sys::rd_kafka_purge(self.as_ptr(), flags) },
+            "purge",
+        )
     }
 
     /// Messages, requests and events that librdkafka still holds.
@@ -165,19 +174,28 @@ impl Client {
 
     pub fn subscribe(&self, topics: &PartitionList) -> Result<(), Error> {
         // SAFETY: both are alive; the list is copied.
-        check(unsafe { sys::rd_kafka_subscribe(self.as_ptr(), topics.as_ptr()) }, "subscribe")
+        check(
+            unsafe { sys::rd_kafka_subscribe(self.as_ptr(), topics.as_ptr()) },
+            "subscribe",
+        )
     }
 
     pub fn unsubscribe(&self) -> Result<(), Error> {
         // SAFETY: the client is alive.
-        check(unsafe { sys::rd_kafka_unsubscribe(self.as_ptr()) }, "unsubscribe")
+        check(
+            unsafe { sys::rd_kafka_unsubscribe(self.as_ptr()) },
+            "unsubscribe",
+        )
     }
 
     /// `None` clears the assignment.
     pub fn assign(&self, partitions: Option<&PartitionList>) -> Result<(), Error> {
         let list = partitions.map_or(std::ptr::null(), |p| p.as_ptr().cast_const());
         // SAFETY: the client is alive; the list is copied.
-        check(unsafe { sys::rd_kafka_assign(self.as_ptr(), list) }, "assign")
+        check(
+            unsafe { sys::rd_kafka_assign(self.as_ptr(), list) },
+            "assign",
+        )
     }
 
     pub fn incremental_assign(&self, partitions: &PartitionList) -> Result<(), Error> {
@@ -207,7 +225,10 @@ impl Client {
     pub fn assignment(&self) -> Result<PartitionList, Error> {
         let mut list = std::ptr::null_mut();
         // SAFETY: the client is alive; the list written is ours.
-        check(unsafe { sys::rd_kafka_assignment(self.as_ptr(), &mut list) }, "assignment")?;
+        check(
+            unsafe { sys::rd_kafka_assignment(self.as_ptr(), &mut list) },
+            "assignment",
+        )?;
         PartitionList::from_raw(list)
     }
 
@@ -295,20 +316,27 @@ unsafe extern "C" fn on_rebalance(
     partitions: *mut sys::rd_kafka_topic_partition_list_t,
     opaque: *mut c_void,
 ) {
-    let (Some(rk), false) = (NonNull::new(rk), opaque.is_null()) else { return };
+    let (Some(rk), false) = (NonNull::new(rk), opaque.is_null()) else {
+        return;
+    };
     // SAFETY: the opaque is the hook that `new` set, alive as long as the client.
     let hook = unsafe { &*opaque.cast::<Hook>() };
     // Never dropped: the client and the list are librdkafka's for the length of this call.
-    let client = ManuallyDrop::new(Client { rk, kind: Kind::Consumer, hook: None });
+    let client = ManuallyDrop::new(Client {
+        rk,
+        kind: Kind::Consumer,
+        hook: None,
+    });
     // SAFETY: librdkafka gives a valid list for the length of this call.
-    let Some(list) = (unsafe { PartitionList::borrow(partitions) }) else { return };
+    let Some(list) = (unsafe { PartitionList::borrow(partitions) }) else {
+        return;
+    };
     let change = if err == sys::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS {
         Change::Assign
     } else {
         Change::Revoke
     };
-    let applied =
-        catch_unwind(AssertUnwindSafe(|| hook.rebalance(&client, change, &list))).is_ok();
+    let applied = catch_unwind(AssertUnwindSafe(|| hook.rebalance(&client, change, &list))).is_ok();
     if !applied {
         // A fault of ours must not leave the group waiting for an answer: give the partitions up.
         let _ = client.assign(None);

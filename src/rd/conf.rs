@@ -89,7 +89,12 @@ impl Conf {
         let mut size = 0usize;
         // SAFETY: a NULL destination asks for the size alone.
         let code = unsafe {
-            sys::rd_kafka_conf_get(self.as_ptr(), c_name.as_ptr(), std::ptr::null_mut(), &mut size)
+            sys::rd_kafka_conf_get(
+                self.as_ptr(),
+                c_name.as_ptr(),
+                std::ptr::null_mut(),
+                &mut size,
+            )
         };
         if code != CONF_OK || size == 0 {
             return None;
@@ -97,7 +102,12 @@ impl Conf {
         let mut buffer: Vec<c_char> = vec![0; size];
         // SAFETY: the buffer has the size that librdkafka asked for just now.
         let code = unsafe {
-            sys::rd_kafka_conf_get(self.as_ptr(), c_name.as_ptr(), buffer.as_mut_ptr(), &mut size)
+            sys::rd_kafka_conf_get(
+                self.as_ptr(),
+                c_name.as_ptr(),
+                buffer.as_mut_ptr(),
+                &mut size,
+            )
         };
         // SAFETY: librdkafka terminated what it wrote.
         (code == CONF_OK).then(|| unsafe { text_of(buffer.as_ptr()) })

@@ -18,7 +18,10 @@ impl Descriptor {
             return Err(Error::system("making an eventfd"));
         }
         // SAFETY: a descriptor that was just opened and is nobody else's.
-        Ok(Descriptor { read: unsafe { OwnedFd::from_raw_fd(fd) }, write: None })
+        Ok(Descriptor {
+            read: unsafe { OwnedFd::from_raw_fd(fd) },
+            write: None,
+        })
     }
 
     #[cfg(not(target_os = "linux"))]
@@ -36,7 +39,10 @@ impl Descriptor {
                 OwnedFd::from_raw_fd(fd)
             }
         });
-        Ok(Descriptor { read, write: Some(write) })
+        Ok(Descriptor {
+            read,
+            write: Some(write),
+        })
     }
 
     /// What the program waits on.

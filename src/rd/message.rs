@@ -30,7 +30,10 @@ impl<'a> MessageRef<'a> {
     /// # Safety
     /// The message is valid for `'a`.
     pub(super) unsafe fn new(ptr: NonNull<sys::rd_kafka_message_t>) -> MessageRef<'a> {
-        MessageRef { ptr, owner: PhantomData }
+        MessageRef {
+            ptr,
+            owner: PhantomData,
+        }
     }
 
     fn raw(&self) -> *mut sys::rd_kafka_message_t {
@@ -73,7 +76,9 @@ impl<'a> MessageRef<'a> {
             return "";
         }
         // SAFETY: the topic is alive as long as the message; its name is terminated.
-        unsafe { CStr::from_ptr(sys::rd_kafka_topic_name(topic)) }.to_str().unwrap_or("")
+        unsafe { CStr::from_ptr(sys::rd_kafka_topic_name(topic)) }
+            .to_str()
+            .unwrap_or("")
     }
 
     fn bytes(pointer: *mut c_void, length: usize) -> Option<&'a [u8]> {
@@ -86,13 +91,19 @@ impl<'a> MessageRef<'a> {
 
     pub fn key(&self) -> Option<&'a [u8]> {
         let pointer = self.field(|m| unsafe { std::ptr::addr_of!((*m).key) });
-        Self::bytes(pointer, self.field(|m| unsafe { std::ptr::addr_of!((*m).key_len) }))
+        Self::bytes(
+            pointer,
+            self.field(|m| unsafe { std::ptr::addr_of!((*m).key_len) }),
+        )
     }
 
     /// The value, or the text of the error that the message stands for.
     pub fn value(&self) -> Option<&'a [u8]> {
         let pointer = self.field(|m| unsafe { std::ptr::addr_of!((*m).payload) });
-        Self::bytes(pointer, self.field(|m| unsafe { std::ptr::addr_of!((*m).len) }))
+        Self::bytes(
+            pointer,
+            self.field(|m| unsafe { std::ptr::addr_of!((*m).len) }),
+        )
     }
 
     /// Milliseconds since 1970 (-1: none) and where they come from (KABI_TIMESTAMP_*).
@@ -127,7 +138,15 @@ impl<'a> MessageRef<'a> {
         let mut list = std::ptr::null_mut();
         // SAFETY: the message is valid and owns the list.
         let code = unsafe { sys::rd_kafka_message_headers(self.raw(), &mut list) };
-        Headers { list: if code == 0 { list } else { std::ptr::null_mut() }, next: 0, owner: PhantomData }
+        Headers {
+            list: if code == 0 {
+                list
+            } else {
+                std::ptr::null_mut()
+            },
+            next: 0,
+            owner: PhantomData,
+        }
     }
 
     fn view(&self, topic: i32) -> kabi_record_t {
@@ -179,7 +198,10 @@ impl<'a> Iterator for Headers<'a> {
         self.next += 1;
         // SAFETY: a header's name is terminated and alive as long as the message.
         let name = unsafe { CStr::from_ptr(name) };
-        Some(Header { name, value: MessageRef::bytes(value.cast_mut(), size) })
+        Some(Header {
+            name,
+            value: MessageRef::bytes(value.cast_mut(), size),
+        })
     }
 }
 
@@ -196,7 +218,10 @@ unsafe impl Sync for Messages {}
 
 impl Messages {
     pub fn new(client: &Arc<Client>) -> Messages {
-        Messages { list: Vec::new(), client: Arc::clone(client) }
+        Messages {
+            list: Vec::new(),
+            client: Arc::clone(client),
+        }
     }
 
     /// Appends up to `max` messages that `take` writes to an array of that size.
@@ -235,7 +260,10 @@ impl Messages {
     pub fn split_front(&mut self, count: usize) -> Messages {
         let count = count.min(self.list.len());
         let rest = self.list.split_off(count);
-        Messages { list: std::mem::replace(&mut self.list, rest), client: Arc::clone(&self.client) }
+        Messages {
+            list: std::mem::replace(&mut self.list, rest),
+            client: Arc::clone(&self.client),
+        }
     }
 
     /// Puts messages before those that are here.
@@ -293,7 +321,11 @@ impl Batch {
     /// `topic` tells the topic number of a message.
     pub fn new(messages: Messages, mut topic: impl FnMut(MessageRef<'_>) -> i32) -> Batch {
         let views = messages.iter().map(|m| m.view(topic(m))).collect();
-        Batch { views, messages, parsing: std::sync::Mutex::new(()) }
+        Batch {
+            views,
+            messages,
+            parsing: std::sync::Mutex::new(()),
+        }
     }
 
     pub fn views(&self) -> &[kabi_record_t] {

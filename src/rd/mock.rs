@@ -30,7 +30,7 @@ impl Mock {
             ..Events::default()
         };
         let client = Client::new(Kind::Producer, Conf::new()?, events, None)?;
-        let _blocked = Blocked::new(); // it starts a thread
+        let _blocked = Blocked::all(); // it starts a thread
                                        // SAFETY: the client is alive and is kept so until the cluster is destroyed.
         let ptr = unsafe { sys::rd_kafka_mock_cluster_new(client.as_ptr(), brokers) };
         match NonNull::new(ptr) {

@@ -68,7 +68,9 @@ unsafe fn text_of(text: *const c_char) -> String {
         return String::new();
     }
     // SAFETY: not NULL and terminated, by the contract above.
-    unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+    unsafe { CStr::from_ptr(text) }
+        .to_string_lossy()
+        .into_owned()
 }
 
 /// A name for librdkafka, which a NUL inside would cut short.

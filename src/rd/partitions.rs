@@ -69,7 +69,9 @@ impl PartitionList {
         };
         match NonNull::new(element) {
             // SAFETY: the element stays in place while the list is mutably borrowed.
-            Some(mut ptr) => Ok(ElementMut { element: unsafe { ptr.as_mut() } }),
+            Some(mut ptr) => Ok(ElementMut {
+                element: unsafe { ptr.as_mut() },
+            }),
             None => Err(Error::system("adding a partition")),
         }
     }
@@ -131,7 +133,10 @@ impl<'a> Element<'a> {
         }
         // SAFETY: librdkafka keeps `metadata_size` bytes there, alive with the element.
         Some(unsafe {
-            std::slice::from_raw_parts(self.element.metadata.cast::<u8>(), self.element.metadata_size)
+            std::slice::from_raw_parts(
+                self.element.metadata.cast::<u8>(),
+                self.element.metadata_size,
+            )
         })
     }
 }

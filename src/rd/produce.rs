@@ -30,7 +30,6 @@ pub struct Staging {
     run: Vec<sys::rd_kafka_message_t>,
 }
 
-
 fn pointer(part: Option<&[u8]>) -> *mut c_void {
     // An empty slice has an address too, which is how librdkafka tells empty from null.
     part.map_or(std::ptr::null_mut(), |p| p.as_ptr().cast_mut().cast())
@@ -56,10 +55,14 @@ impl Staging {
         };
         self.push(v::RD_KAFKA_VTYPE_RKT, |u| u.rkt = topic.as_ptr());
         self.push(v::RD_KAFKA_VTYPE_PARTITION, |u| u.i32_ = message.partition);
-        self.push(v::RD_KAFKA_VTYPE_MSGFLAGS, |u| u.i = sys::RD_KAFKA_MSG_F_COPY);
+        self.push(v::RD_KAFKA_VTYPE_MSGFLAGS, |u| {
+            u.i = sys::RD_KAFKA_MSG_F_COPY
+        });
         self.push(v::RD_KAFKA_VTYPE_VALUE, |u| u.mem = mem(message.value));
         self.push(v::RD_KAFKA_VTYPE_KEY, |u| u.mem = mem(message.key));
-        self.push(v::RD_KAFKA_VTYPE_OPAQUE, |u| u.ptr = message.token as *mut c_void);
+        self.push(v::RD_KAFKA_VTYPE_OPAQUE, |u| {
+            u.ptr = message.token as *mut c_void
+        });
         if message.timestamp > 0 {
             self.push(v::RD_KAFKA_VTYPE_TIMESTAMP, |u| u.i64_ = message.timestamp);
         }
@@ -90,13 +93,19 @@ impl Staging {
     ) {
         let mut value = sys::rd_kafka_vu_s__bindgen_ty_1 { i64_: 0 };
         set(&mut value);
-        self.vus.push(sys::rd_kafka_vu_t { vtype: kind, u: value });
+        self.vus.push(sys::rd_kafka_vu_t {
+            vtype: kind,
+            u: value,
+        });
     }
 
     /// Starts a run of plain messages (no headers, no timestamps) for one topic and partition.
     pub fn run<'s, 'd>(&'s mut self) -> Run<'s, 'd> {
         self.run.clear();
-        Run { messages: &mut self.run, data: PhantomData }
+        Run {
+            messages: &mut self.run,
+            data: PhantomData,
+        }
     }
 }
 
@@ -139,7 +148,9 @@ impl<'d> Run<'_, 'd> {
         mut failed: impl FnMut(usize, i32),
     ) -> usize {
         let start = range.start;
-        let Some(messages) = self.messages.get_mut(range) else { return 0 };
+        let Some(messages) = self.messages.get_mut(range) else {
+            return 0;
+        };
         let count = c_int::try_from(messages.len()).unwrap_or(c_int::MAX);
         // SAFETY: the topic is alive; the messages point at data that lives for 'd; the flag makes
         // librdkafka copy it. The partition is given for all of them (a flag for a partition each

@@ -20,11 +20,11 @@ unsafe impl Send for Queue {}
 unsafe impl Sync for Queue {}
 
 impl Queue {
-    pub(super) fn from_raw(
-        ptr: *mut sys::rd_kafka_queue_t,
-        client: &Arc<Client>,
-    ) -> Option<Queue> {
-        NonNull::new(ptr).map(|ptr| Queue { ptr, client: Arc::clone(client) })
+    pub(super) fn from_raw(ptr: *mut sys::rd_kafka_queue_t, client: &Arc<Client>) -> Option<Queue> {
+        NonNull::new(ptr).map(|ptr| Queue {
+            ptr,
+            client: Arc::clone(client),
+        })
     }
 
     pub(super) fn as_ptr(&self) -> *mut sys::rd_kafka_queue_t {
@@ -52,9 +52,9 @@ impl Queue {
         unsafe { sys::rd_kafka_queue_yield(self.as_ptr()) };
     }
 
-    pub fn len(&self) -> usize {
+    pub fn is_empty(&self) -> bool {
         // SAFETY: the queue is alive.
-        unsafe { sys::rd_kafka_queue_length(self.as_ptr()) }
+        unsafe { sys::rd_kafka_queue_length(self.as_ptr()) == 0 }
     }
 
     /// Writes a 1 in eight bytes to `fd` whenever the queue goes from empty to not empty.
@@ -68,14 +68,6 @@ impl Queue {
                 std::ptr::from_ref(&ONE).cast(),
                 size_of::<u64>(),
             );
-        }
-    }
-
-    /// Ends `signal_fd`.
-    pub fn signal_none(&self) {
-        // SAFETY: the queue is alive; -1 turns it off.
-        unsafe {
-            sys::rd_kafka_queue_io_event_enable(self.as_ptr(), -1, std::ptr::null(), 0);
         }
     }
 }
@@ -132,7 +124,9 @@ impl Event {
         loop {
             // SAFETY: the event is alive and owns the messages until it is destroyed.
             let message = unsafe { sys::rd_kafka_event_message_next(self.ptr.as_ptr()) };
-            let Some(message) = NonNull::new(message.cast_mut()) else { return };
+            let Some(message) = NonNull::new(message.cast_mut()) else {
+                return;
+            };
             // SAFETY: valid for as long as the event, which the closure cannot outlive.
             visit(unsafe { MessageRef::new(message) });
         }
@@ -166,7 +160,11 @@ impl Event {
         unsafe {
             let code =
                 sys::rd_kafka_event_log(self.ptr.as_ptr(), &mut facility, &mut text, &mut level);
-            (code == 0).then(|| LogLine { level, facility: text_of(facility), text: text_of(text) })
+            (code == 0).then(|| LogLine {
+                level,
+                facility: text_of(facility),
+                text: text_of(text),
+            })
         }
     }
 

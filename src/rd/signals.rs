@@ -11,7 +11,7 @@ pub struct Blocked {
 }
 
 impl Blocked {
-    pub fn new() -> Blocked {
+    pub fn all() -> Blocked {
         let mut all = MaybeUninit::<libc::sigset_t>::uninit();
         let mut before = MaybeUninit::<libc::sigset_t>::uninit();
         // SAFETY: sigfillset fills `all` and pthread_sigmask fills `before`; with these arguments
@@ -19,7 +19,9 @@ impl Blocked {
         unsafe {
             libc::sigfillset(all.as_mut_ptr());
             libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr());
-            Blocked { before: before.assume_init() }
+            Blocked {
+                before: before.assume_init(),
+            }
         }
     }
 }
@@ -34,6 +36,8 @@ impl Drop for Blocked {
 /// Starts a thread of the library: all signals blocked. The creating export has already put the default
 /// floating-point environment in place, which the thread inherits as well.
 pub fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> std::io::Result<JoinHandle<()>> {
-    let _blocked = Blocked::new();
-    std::thread::Builder::new().name(name.to_owned()).spawn(body)
+    let _blocked = Blocked::all();
+    std::thread::Builder::new()
+        .name(name.to_owned())
+        .spawn(body)
 }

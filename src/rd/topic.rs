@@ -25,7 +25,10 @@ impl Topic {
             sys::rd_kafka_topic_new(client.as_ptr(), c_name.as_ptr(), std::ptr::null_mut())
         };
         match NonNull::new(ptr) {
-            Some(ptr) => Ok(Topic { ptr, client: Arc::clone(client) }),
+            Some(ptr) => Ok(Topic {
+                ptr,
+                client: Arc::clone(client),
+            }),
             None => {
                 // SAFETY: no arguments.
                 let code = unsafe { sys::rd_kafka_last_error() };

@@ -42,9 +42,14 @@ impl Consumer {
         let cell = Arc::new(Mutex::new(Some(self)));
         let theirs = Arc::clone(&cell);
         let finish = |cell: &Mutex<Option<Consumer>>, patience: Duration| {
-            let Some(consumer) = lock(cell).take() else { return };
+            let Some(consumer) = lock(cell).take() else {
+                return;
+            };
             if let Err(error) = consumer.finish(deadline_of(Some(patience)), 0) {
-                eprintln!("kafkabi: a consumer was freed without a close: {}", error.message);
+                eprintln!(
+                    "kafkabi: a consumer was freed without a close: {}",
+                    error.message
+                );
             }
         };
         if signals::spawn("kafkabi-free", move || finish(&theirs, GOODBYE)).is_err() {
@@ -63,7 +68,10 @@ impl Core {
             Ok(()) => Ok(()),
             Err(e) if e.code == KABI_STATUS_NO_OFFSET => Ok(()),
             Err(e) => Err(Error {
-                message: format!("close: offsets of handled records are not saved: {}", e.message),
+                message: format!(
+                    "close: offsets of handled records are not saved: {}",
+                    e.message
+                ),
                 ..e
             }),
         }

@@ -32,7 +32,11 @@ impl Consumer {
         self.need_group("commit")?;
         let wakes = self.core.wakes.load(Ordering::SeqCst);
         let go_on = || self.core.go_on(wakes, "commit");
-        match self.core.commit(None, deadline_of(timeout), timeout_ms, go_on).result {
+        match self
+            .core
+            .commit(None, deadline_of(timeout), timeout_ms, go_on)
+            .result
+        {
             Err(e) if e.code == KABI_STATUS_NO_OFFSET => Ok(()),
             other => other,
         }
@@ -56,7 +60,9 @@ impl Consumer {
         let list = self.core.list(partitions)?;
         let wakes = self.core.wakes.load(Ordering::SeqCst);
         let go_on = || self.core.go_on(wakes, "commit");
-        let outcome = self.core.commit(Some(&list), deadline_of(timeout), timeout_ms, go_on);
+        let outcome = self
+            .core
+            .commit(Some(&list), deadline_of(timeout), timeout_ms, go_on);
         if let Some(answers) = outcome.partitions {
             for (i, element) in answers.iter().enumerate() {
                 status(i, element.code());
@@ -75,7 +81,12 @@ impl Consumer {
         self.need_group("committed")?;
         let partitions: Vec<Partition<'_>> = keys
             .iter()
-            .map(|&key| Partition { key, offset: -1001, leader_epoch: -1, metadata: None })
+            .map(|&key| Partition {
+                key,
+                offset: -1001,
+                leader_epoch: -1,
+                metadata: None,
+            })
             .collect();
         let mut list = self.core.list(&partitions)?;
         let ask = move |core: &Core, left: Duration| {
@@ -137,7 +148,10 @@ impl Core {
         timeout_ms: i32,
         mut go_on: impl FnMut() -> Result<()>,
     ) -> Outcome {
-        let failed = |error| Outcome { result: Err(error), partitions: None };
+        let failed = |error| Outcome {
+            result: Err(error),
+            partitions: None,
+        };
         let Some(queue) = self.client.private_queue() else {
             return failed(Error::system("making a queue"));
         };
@@ -166,7 +180,12 @@ fn outcome_of(code: i32, partitions: Option<PartitionList>) -> Outcome {
     let broken = partitions
         .as_ref()
         .and_then(|list| list.iter().find(|e| e.code() != 0))
-        .map(|e| Error::of_code(e.code(), &format!("commit of {}[{}]", e.topic(), e.partition())));
+        .map(|e| {
+            Error::of_code(
+                e.code(),
+                &format!("commit of {}[{}]", e.topic(), e.partition()),
+            )
+        });
     let result = match (code, broken) {
         (0, None) => Ok(()),
         (0, Some(error)) => Err(error),

@@ -78,7 +78,12 @@ impl Ledger {
         }
         self.last_number += 1;
         let number = self.last_number;
-        self.batches.push_back(Marks { number, runs, offsets, handled: 0 });
+        self.batches.push_back(Marks {
+            number,
+            runs,
+            offsets,
+            handled: 0,
+        });
         number
     }
 
@@ -141,11 +146,17 @@ impl Ledger {
                     blocked.push(run.key);
                 }
                 let news = run.start + run.stored..run.start + handled;
-                let last = marks.offsets.get(news).and_then(|o| o.iter().rev().find_map(|o| *o));
+                let last = marks
+                    .offsets
+                    .get(news)
+                    .and_then(|o| o.iter().rev().find_map(|o| *o));
                 run.stored = run.stored.max(handled);
                 let Some(last) = last else { continue };
-                let store =
-                    Store { key: run.key, offset: last + 1, leader_epoch: run.leader_epoch };
+                let store = Store {
+                    key: run.key,
+                    offset: last + 1,
+                    leader_epoch: run.leader_epoch,
+                };
                 match stores.iter_mut().find(|s| s.key == run.key) {
                     Some(earlier) => *earlier = store,
                     None => stores.push(store),
@@ -172,7 +183,11 @@ mod tests {
     }
 
     fn store(partition: i32, offset: i64) -> Store {
-        Store { key: (0, partition), offset, leader_epoch: 7 }
+        Store {
+            key: (0, partition),
+            offset,
+            leader_epoch: 7,
+        }
     }
 
     #[test]
@@ -184,7 +199,11 @@ mod tests {
         assert_eq!(ledger.handled(1, 1).unwrap(), [], "said once, stored once");
         assert_eq!(ledger.handled(1, 2).unwrap(), [store(0, 7)]);
         assert_eq!(ledger.len(), 0);
-        assert_eq!(ledger.handled(1, 2).unwrap(), [], "a batch that is done is no error");
+        assert_eq!(
+            ledger.handled(1, 2).unwrap(),
+            [],
+            "a batch that is done is no error"
+        );
     }
 
     #[test]

@@ -79,7 +79,10 @@ impl Consumer {
         let (conf, settings) = config.build(Kind::Consumer)?;
         let tracking: Arc<Tracking> = Arc::default();
         let topics_cell = Arc::new(OnceCell::new());
-        let hook = Hook { tracking: Arc::clone(&tracking), topics: Arc::clone(&topics_cell) };
+        let hook = Hook {
+            tracking: Arc::clone(&tracking),
+            topics: Arc::clone(&topics_cell),
+        };
         let client = Client::new(Kind::Consumer, conf, settings.events, Some(Box::new(hook)))?;
         if settings.mask & KABI_EVENT_LOG != 0 {
             client.logs_to_main_queue()?;
@@ -87,7 +90,7 @@ impl Consumer {
         let no_queue = || Error::system("asking for the consumer's queues");
         let main_queue = client.main_queue().ok_or_else(no_queue)?;
         let queue = Arc::new(client.consumer_queue().ok_or_else(no_queue)?);
-        let topics = Arc::new(Topics::new());
+        let topics = Arc::new(Topics::default());
         let _ = topics_cell.set(Arc::downgrade(&topics));
         let events = Arc::new(Events::new(settings.mask, settings.events_max));
         let weak = Arc::downgrade(&queue);
@@ -117,8 +120,11 @@ impl Consumer {
         let control = Arc::clone(&core.control);
         service::start(Arc::clone(&core))?;
         let watched = Arc::downgrade(&core);
-        core.events.set_more(move || watched.upgrade().is_some_and(|core| core.has_records()));
-        Ok(Consumer { core: Held::new(core, control) })
+        core.events
+            .set_more(move || watched.upgrade().is_some_and(|core| core.has_records()));
+        Ok(Consumer {
+            core: Held::new(core, control),
+        })
     }
 
     pub fn events(&self) -> &Arc<Events> {
@@ -167,7 +173,9 @@ impl Consumer {
     pub fn subscribe<'a>(&self, topics: impl ExactSizeIterator<Item = &'a str>) -> Result<()> {
         self.need_group("subscribe")?;
         if topics.len() == 0 {
-            return Err(Error::argument("subscribe to no topics: use unsubscribe to leave"));
+            return Err(Error::argument(
+                "subscribe to no topics: use unsubscribe to leave",
+            ));
         }
         let mut list = PartitionList::new(topics.len())?;
         for topic in topics {
@@ -208,7 +216,9 @@ impl Consumer {
     /// The partitions assigned now, with their topics' numbers.
     pub fn assignment(&self) -> Result<Vec<Key>> {
         let list = self.core.client.assignment()?;
-        list.iter().map(|e| Ok((self.topic(e.topic())?, e.partition()))).collect()
+        list.iter()
+            .map(|e| Ok((self.topic(e.topic())?, e.partition())))
+            .collect()
     }
 
     /// The offset after the last record handed out of a partition, or where it was told to begin.
@@ -221,7 +231,9 @@ impl Consumer {
     /// The first `count` records of a batch are handled.
     pub fn handled(&self, number: u64, count: usize) -> Result<()> {
         let core = &self.core;
-        core.tracking.store(&core.client, &core.topics, |s| s.ledger.handled(number, count))
+        core.tracking.store(&core.client, &core.topics, |s| {
+            s.ledger.handled(number, count)
+        })
     }
 }
 
@@ -232,7 +244,9 @@ impl Core {
         for p in partitions {
             let (topic, partition) = p.key;
             if partition < 0 {
-                return Err(Error::argument(format!("partition {partition} is negative")));
+                return Err(Error::argument(format!(
+                    "partition {partition} is negative"
+                )));
             }
             let name = &self.topics.get(topic)?.name;
             list.add(name, partition)?

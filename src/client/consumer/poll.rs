@@ -31,7 +31,10 @@ pub struct Pull {
 
 impl Pull {
     pub fn new(withheld: Messages) -> Pull {
-        Pull { withheld, numbers: Numbers::new() }
+        Pull {
+            withheld,
+            numbers: Numbers::default(),
+        }
     }
 }
 
@@ -61,7 +64,10 @@ impl Gate {
 
     fn enter(&self) -> Result<Turn<'_>> {
         let me = this_thread();
-        match self.poller.compare_exchange(0, me, Ordering::SeqCst, Ordering::SeqCst) {
+        match self
+            .poller
+            .compare_exchange(0, me, Ordering::SeqCst, Ordering::SeqCst)
+        {
             Ok(_) => Ok(Turn { gate: self }),
             Err(other) if other == me => Err(Error::new(
                 KABI_STATUS_REENTERED,
@@ -170,7 +176,12 @@ impl Consumer {
                 leader_epoch: v.leader_epoch,
             }));
             core.batches.fetch_add(1, Ordering::SeqCst);
-            Ok(HeldBatch { batch, core: self.core.clone(), number, generation })
+            Ok(HeldBatch {
+                batch,
+                core: self.core.clone(),
+                number,
+                generation,
+            })
         })
     }
 
@@ -186,13 +197,18 @@ impl Consumer {
     ) -> Result<()> {
         let core = &*self.core;
         let max = check_max(max)?;
-        core.poll(max, timeout, dispatch, |pull| core.pack(pull, max, buffer, packed)).map(drop)
+        core.poll(max, timeout, dispatch, |pull| {
+            core.pack(pull, max, buffer, packed)
+        })
+        .map(drop)
     }
 }
 
 fn check_max(max: usize) -> Result<usize> {
     if max == 0 {
-        return Err(Error::argument("max_records is 0: use serve to run handlers alone"));
+        return Err(Error::argument(
+            "max_records is 0: use serve to run handlers alone",
+        ));
     }
     Ok(max.min(BATCH_MAX))
 }
@@ -200,7 +216,7 @@ fn check_max(max: usize) -> Result<usize> {
 impl Core {
     /// There is something for the next poll for records.
     pub fn has_records(&self) -> bool {
-        self.gate.has_withheld.load(Ordering::SeqCst) > 0 || self.queue.len() > 0
+        self.gate.has_withheld.load(Ordering::SeqCst) > 0 || !self.queue.is_empty()
     }
 
     /// Runs `body` with no poll inside, so that it can move partitions. A poll that waits makes way.
@@ -210,7 +226,9 @@ impl Core {
         let outcome = {
             let mut pull = lock(&self.gate.pull);
             let outcome = body(&mut pull);
-            self.gate.has_withheld.store(pull.withheld.len(), Ordering::SeqCst);
+            self.gate
+                .has_withheld
+                .store(pull.withheld.len(), Ordering::SeqCst);
             outcome
         };
         let _visits = lock(&self.gate.visits);
@@ -223,13 +241,16 @@ impl Core {
         match message.topic_id() {
             0 => -1,
             id => numbers.get(id, || {
-                self.topics.number(&self.client, message.topic_name()).unwrap_or(-1)
+                self.topics
+                    .number(&self.client, message.topic_name())
+                    .unwrap_or(-1)
             }),
         }
     }
 
     fn hand_out(&self, records: impl Iterator<Item = HandedOut>) -> (u64, u64) {
-        self.tracking.with(|state| (state.hand_out(records), state.generation))
+        self.tracking
+            .with(|state| (state.hand_out(records), state.generation))
     }
 
     /// One poll for records: says what was handed out before is handled, runs handlers, and waits until
@@ -244,7 +265,8 @@ impl Core {
         let _turn = self.gate.enter()?;
         let deadline = deadline_of(timeout);
         if !self.explicit {
-            self.tracking.store(&self.client, &self.topics, |s| Ok(s.ledger.handled_all()))?;
+            self.tracking
+                .store(&self.client, &self.topics, |s| Ok(s.ledger.handled_all()))?;
         }
         loop {
             dispatch()?;
@@ -257,8 +279,14 @@ impl Core {
             self.gate.make_way();
             let mut pull = lock(&self.gate.pull);
             let time_is_up = self.pull(&mut pull, max, deadline)?;
-            let taken = if pull.withheld.is_empty() { None } else { Some(take(&mut pull)) };
-            self.gate.has_withheld.store(pull.withheld.len(), Ordering::SeqCst);
+            let taken = if pull.withheld.is_empty() {
+                None
+            } else {
+                Some(take(&mut pull))
+            };
+            self.gate
+                .has_withheld
+                .store(pull.withheld.len(), Ordering::SeqCst);
             drop(pull);
             if taken.is_some() || time_is_up {
                 self.events.settle_records();
@@ -274,8 +302,10 @@ impl Core {
             return Ok(false);
         }
         if let Some((code, text)) = self.client.fatal_error() {
-            return Err(Error::new(code, format!("the consumer can't go on: {text}"))
-                .with_flags(crate::record::KABI_ERROR_FATAL));
+            return Err(
+                Error::new(code, format!("the consumer can't go on: {text}"))
+                    .with_flags(crate::record::KABI_ERROR_FATAL),
+            );
         }
         self.tracking.with(|state| drop(state.take_revoked()));
         let wait = remaining_up_to(deadline, WAIT_MAX);
@@ -299,7 +329,8 @@ impl Core {
         if max > 1 {
             self.tracking.with(|state| drop(state.take_revoked()));
             let first = pull.withheld.split_front(1);
-            self.queue.consume(Duration::ZERO, max - 1, &mut pull.withheld);
+            self.queue
+                .consume(Duration::ZERO, max - 1, &mut pull.withheld);
             let revoked = self.tracking.with(|state| state.take_revoked());
             let mut kept = first;
             if !revoked.is_empty() {
@@ -338,7 +369,10 @@ impl Core {
         }
         let count = handed.len();
         if count == 0 {
-            *packed = PackedBatch { size: needed, ..PackedBatch::default() };
+            *packed = PackedBatch {
+                size: needed,
+                ..PackedBatch::default()
+            };
             return Err(Error::new(
                 KABI_STATUS_BUFFER_TOO_SMALL,
                 format!(
@@ -349,7 +383,12 @@ impl Core {
         }
         let (number, generation) = self.hand_out(handed.into_iter());
         drop(pull.withheld.split_front(count));
-        *packed = PackedBatch { number, generation, count, size: written };
+        *packed = PackedBatch {
+            number,
+            generation,
+            count,
+            size: written,
+        };
         Ok(())
     }
 }

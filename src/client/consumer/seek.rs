@@ -41,7 +41,10 @@ impl Consumer {
                 let outcome = if assigned.contains(&p.key) {
                     core.seek_one(p, deadline, || core.go_on(wakes, "seek"))
                 } else {
-                    Err(Error::new(KABI_STATUS_STATE, "the partition is not assigned"))
+                    Err(Error::new(
+                        KABI_STATUS_STATE,
+                        "the partition is not assigned",
+                    ))
                 };
                 match outcome {
                     Ok(()) => {
@@ -56,8 +59,7 @@ impl Consumer {
                         status(i, error.code);
                         if first_error.is_ok() {
                             let name = &core.topics.get(p.key.0)?.name;
-                            let message =
-                                format!("seek of {name}[{}]: {}", p.key.1, error.message);
+                            let message = format!("seek of {name}[{}]: {}", p.key.1, error.message);
                             first_error = Err(Error { message, ..error });
                         }
                     }
@@ -80,7 +82,8 @@ impl Core {
         loop {
             let mut list = self.list(std::slice::from_ref(p))?;
             let slice = remaining_up_to(deadline, SLICE);
-            self.client.seek(&mut list, slice.max(Duration::from_millis(1)))?;
+            self.client
+                .seek(&mut list, slice.max(Duration::from_millis(1)))?;
             let code = list.iter().next().map_or(KABI_STATUS_OK, |e| e.code());
             match code {
                 KABI_STATUS_OK => return Ok(()),
@@ -98,8 +101,13 @@ impl Core {
     /// set back, which librdkafka leaves to us.
     fn forget(&self, p: &Partition<'_>) -> Result<()> {
         let mut list = PartitionList::new(1)?;
-        let target = if p.offset >= 0 { p.offset } else { crate::record::KABI_OFFSET_INVALID };
-        list.add(&self.topics.get(p.key.0)?.name, p.key.1)?.offset(target);
+        let target = if p.offset >= 0 {
+            p.offset
+        } else {
+            crate::record::KABI_OFFSET_INVALID
+        };
+        list.add(&self.topics.get(p.key.0)?.name, p.key.1)?
+            .offset(target);
         self.tracking.with(|state| {
             state.moved(p.key, (p.offset >= 0).then_some(p.offset));
             self.client.store_offsets(&mut list);

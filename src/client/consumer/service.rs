@@ -10,7 +10,9 @@ use crate::rd::queue::Queue;
 use std::sync::Arc;
 
 pub(super) fn start(core: Arc<Core>) -> Result<()> {
-    service::start("kafkabi-consumer", core, |core: &Core, event| take_common(core, &event))
+    service::start("kafkabi-consumer", core, |core: &Core, event| {
+        take_common(core, &event)
+    })
 }
 
 impl Served for Core {

@@ -54,7 +54,9 @@ fn store_offsets(client: &Client, topics: &Topics, stores: &[Store]) -> Result<(
     for store in stores {
         let (topic, partition) = store.key;
         let name = &topics.get(topic)?.name;
-        list.add(name, partition)?.offset(store.offset).leader_epoch(store.leader_epoch);
+        list.add(name, partition)?
+            .offset(store.offset)
+            .leader_epoch(store.leader_epoch);
     }
     // A partition that was taken away meanwhile refuses its own element, and rightly so: who has it now
     // reads on from what was committed. No other refusal is possible for offsets that were read.
@@ -152,7 +154,9 @@ impl Rebalance for Hook {
 impl Hook {
     /// The partitions that records were handed out of; of others there is nothing to forget.
     fn keys(&self, partitions: &PartitionList) -> HashSet<Key> {
-        let Some(topics) = self.topics.get().and_then(Weak::upgrade) else { return HashSet::new() };
+        let Some(topics) = self.topics.get().and_then(Weak::upgrade) else {
+            return HashSet::new();
+        };
         partitions
             .iter()
             .filter_map(|e| topics.find(e.topic()).map(|topic| (topic, e.partition())))

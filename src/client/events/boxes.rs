@@ -17,12 +17,20 @@ pub struct TextEvent {
 }
 
 fn now_ms() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
 fn event(kind: u32, code: i32) -> kabi_event_t {
-    kabi_event_t { kind, code, timestamp: now_ms(), count: 1, ..Default::default() }
+    kabi_event_t {
+        kind,
+        code,
+        timestamp: now_ms(),
+        count: 1,
+        ..Default::default()
+    }
 }
 
 #[derive(Default)]
@@ -38,7 +46,11 @@ impl Boxes {
     /// True if the box was empty, so that its readers have to be told.
     pub fn add_error(&mut self, code: i32, flags: u32, text: String) -> bool {
         let was_empty = self.errors.is_empty();
-        if let Some(same) = self.errors.iter_mut().find(|e| e.event.code == code && e.text == text) {
+        if let Some(same) = self
+            .errors
+            .iter_mut()
+            .find(|e| e.event.code == code && e.text == text)
+        {
             same.event.count += 1;
             return false;
         }
@@ -46,7 +58,11 @@ impl Boxes {
         if self.errors.len() >= ERRORS_MAX {
             count += self.errors.pop_back().map_or(0, |e| e.event.count);
         }
-        let event = kabi_event_t { flags, count, ..event(KABI_EVENT_ERROR, code) };
+        let event = kabi_event_t {
+            flags,
+            count,
+            ..event(KABI_EVENT_ERROR, code)
+        };
         self.errors.push_back(TextEvent { event, text });
         was_empty
     }
@@ -57,7 +73,10 @@ impl Boxes {
             self.lines.pop_front();
             self.lines_lost += 1;
         }
-        self.lines.push_back(TextEvent { event: event(KABI_EVENT_LOG, level), text });
+        self.lines.push_back(TextEvent {
+            event: event(KABI_EVENT_LOG, level),
+            text,
+        });
         was_empty
     }
 
@@ -95,7 +114,10 @@ mod tests {
         assert!(!boxes.add_error(-195, 1, "up".into()));
         let counts: Vec<u64> = boxes.take_errors().iter().map(|e| e.event.count).collect();
         assert_eq!(counts, [2, 1]);
-        assert!(boxes.add_error(-195, 1, "down".into()), "empty again, so the reader is told again");
+        assert!(
+            boxes.add_error(-195, 1, "down".into()),
+            "empty again, so the reader is told again"
+        );
     }
 
     #[test]

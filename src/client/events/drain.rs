@@ -81,7 +81,10 @@ impl Events {
             }
         };
         self.drainer.store(this_thread(), Ordering::Relaxed);
-        Ok(Turn { events: self, draining })
+        Ok(Turn {
+            events: self,
+            draining,
+        })
     }
 
     /// Hands events to `handle`, in runs of one kind, with the bytes that their texts are in. Waits for
@@ -121,7 +124,11 @@ impl Events {
         draining: &mut Draining,
         handle: &mut impl FnMut(&[kabi_event_t], &[u8]) -> i32,
     ) -> (usize, i32) {
-        if let Some(reports) = draining.reports.get(draining.reported..).filter(|r| !r.is_empty()) {
+        if let Some(reports) = draining
+            .reports
+            .get(draining.reported..)
+            .filter(|r| !r.is_empty())
+        {
             let count = reports.len();
             let answer = handle(reports, &[]);
             draining.reports.clear();
@@ -178,7 +185,10 @@ impl Events {
         into: &mut [kabi_event_t],
         taken: &mut Taken,
     ) -> bool {
-        let waiting = draining.reports.get(draining.reported..).unwrap_or_default();
+        let waiting = draining
+            .reports
+            .get(draining.reported..)
+            .unwrap_or_default();
         let room = into.get_mut(taken.events..).unwrap_or_default();
         let count = waiting.len().min(room.len());
         if count == 0 {
@@ -227,7 +237,12 @@ impl Events {
                     // What is beside the channel comes after all that is in it, and what is in it can
                     // only change under this lock.
                     let mut inbox = lock(&self.inbox);
-                    match self.receiver.try_recv().ok().or_else(|| inbox.beside.pop_front()) {
+                    match self
+                        .receiver
+                        .try_recv()
+                        .ok()
+                        .or_else(|| inbox.beside.pop_front())
+                    {
                         Some(item) => item,
                         None => return false,
                     }
@@ -253,7 +268,9 @@ impl Events {
 
     /// Leaves the descriptor readable exactly if something is left.
     fn settle(&self, draining: &Draining) {
-        let Some(descriptor) = self.descriptor.get() else { return };
+        let Some(descriptor) = self.descriptor.get() else {
+            return;
+        };
         if !draining.is_empty() || self.finished.load(Ordering::SeqCst) {
             self.signal();
             return;
@@ -285,10 +302,14 @@ fn copy_text(
     bytes: &mut [u8],
     taken: &mut Taken,
 ) -> bool {
-    let Some(next) = draining.texts.front() else { return false };
+    let Some(next) = draining.texts.front() else {
+        return false;
+    };
     let length = next.text.len();
     let end = taken.bytes + length + 1;
-    let Some(room) = bytes.get_mut(taken.bytes..end) else { return false };
+    let Some(room) = bytes.get_mut(taken.bytes..end) else {
+        return false;
+    };
     if let Some((last, text)) = room.split_last_mut() {
         text.copy_from_slice(next.text.as_bytes());
         *last = 0;

@@ -149,7 +149,9 @@ impl Events {
     }
 
     pub fn push_error(&self, code: i32, flags: u32, text: String) {
-        self.push_text(KABI_EVENT_ERROR, Item::Errors, |b| b.add_error(code, flags, text));
+        self.push_text(KABI_EVENT_ERROR, Item::Errors, |b| {
+            b.add_error(code, flags, text)
+        });
     }
 
     pub fn push_line(&self, level: i32, text: String) {
@@ -157,7 +159,9 @@ impl Events {
     }
 
     pub fn push_statistics(&self, text: String) {
-        self.push_text(KABI_EVENT_STATISTICS, Item::Statistics, |b| b.set_statistics(text));
+        self.push_text(KABI_EVENT_STATISTICS, Item::Statistics, |b| {
+            b.set_statistics(text)
+        });
     }
 
     fn push_text(&self, kind: u32, news: Item, put: impl FnOnce(&mut Boxes) -> bool) {

@@ -53,9 +53,11 @@ impl Producer {
         if settings.mask & KABI_EVENT_LOG != 0 {
             client.logs_to_main_queue()?;
         }
-        let queue = client.main_queue().ok_or_else(|| Error::system("asking for the queue"))?;
+        let queue = client
+            .main_queue()
+            .ok_or_else(|| Error::system("asking for the queue"))?;
         let core = Arc::new(Core {
-            topics: Topics::new(),
+            topics: Topics::default(),
             queue,
             client,
             events: Arc::new(Events::new(settings.mask, settings.events_max)),
@@ -68,7 +70,9 @@ impl Producer {
         });
         let control = Arc::clone(&core.control);
         service::start(Arc::clone(&core))?;
-        Ok(Producer { core: Held::new(core, control) })
+        Ok(Producer {
+            core: Held::new(core, control),
+        })
     }
 
     pub fn events(&self) -> &Arc<Events> {
@@ -147,7 +151,10 @@ impl Producer {
                 "purge of {what:#x}: it is KABI_PURGE_QUEUED, KABI_PURGE_IN_FLIGHT or both"
             )));
         }
-        self.core.client.purge(what & KABI_PURGE_QUEUED != 0, what & KABI_PURGE_IN_FLIGHT != 0)
+        self.core.client.purge(
+            what & KABI_PURGE_QUEUED != 0,
+            what & KABI_PURGE_IN_FLIGHT != 0,
+        )
     }
 
     /// The first part of a close, with no other call inside: waits for reports until the deadline, then
@@ -176,8 +183,14 @@ impl Producer {
         let cell = Arc::new(std::sync::Mutex::new(Some(self)));
         let theirs = Arc::clone(&cell);
         let finish = |cell: &std::sync::Mutex<Option<Producer>>, at_once: bool| {
-            let Some(producer) = crate::client::lifetime::lock(cell).take() else { return };
-            let timeout = if at_once { Some(Duration::ZERO) } else { producer.core.message_timeout };
+            let Some(producer) = crate::client::lifetime::lock(cell).take() else {
+                return;
+            };
+            let timeout = if at_once {
+                Some(Duration::ZERO)
+            } else {
+                producer.core.message_timeout
+            };
             let undelivered = producer.finish(deadline_of(timeout));
             if undelivered > 0 {
                 eprintln!(

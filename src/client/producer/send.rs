@@ -70,16 +70,23 @@ struct Patience<'a> {
 impl<'a> Patience<'a> {
     fn new(core: &'a Core, timeout: Option<Duration>) -> Patience<'a> {
         // In a handler nobody else drains, so that waiting for a slot would be waiting for itself.
-        let timeout = if core.events.in_handler() { Some(Duration::ZERO) } else { timeout };
+        let timeout = if core.events.in_handler() {
+            Some(Duration::ZERO)
+        } else {
+            timeout
+        };
         let wakes = core.wakes.load(Ordering::SeqCst);
-        Patience { core, deadline: deadline_of(timeout), wakes }
+        Patience {
+            core,
+            deadline: deadline_of(timeout),
+            wakes,
+        }
     }
 
     /// Repeats `attempt` while it fails for lack of space and there is time.
     fn retry(&self, mut attempt: impl FnMut() -> Result<()>) -> Result<()> {
-        let full = |outcome: &Result<()>| {
-            matches!(outcome, Err(e) if e.code == KABI_STATUS_QUEUE_FULL)
-        };
+        let full =
+            |outcome: &Result<()>| matches!(outcome, Err(e) if e.code == KABI_STATUS_QUEUE_FULL);
         let outcome = attempt();
         if !full(&outcome) {
             return outcome;
@@ -137,9 +144,18 @@ impl Producer {
         let core = &*self.core;
         with_staging(|staging| {
             let patience = Patience::new(core, timeout);
-            let mut sink = Sink { status, accepted: 0, first_error: None, next: 0, ended: None };
+            let mut sink = Sink {
+                status,
+                accepted: 0,
+                first_error: None,
+                next: 0,
+                ended: None,
+            };
             core.send_entries(staging, entries, &patience, &mut sink);
-            Bulk { accepted: sink.accepted, first_error: sink.first_error }
+            Bulk {
+                accepted: sink.accepted,
+                first_error: sink.first_error,
+            }
         })
     }
 }
@@ -219,7 +235,13 @@ impl Core {
         if outcome.is_err() && self.reporting {
             self.events.slots().give(1);
         }
-        outcome.map_err(|e| if e.code == KABI_STATUS_QUEUE_FULL { queue_full() } else { e })
+        outcome.map_err(|e| {
+            if e.code == KABI_STATUS_QUEUE_FULL {
+                queue_full()
+            } else {
+                e
+            }
+        })
     }
 
     fn send_entries<'a, H, F>(
@@ -250,7 +272,9 @@ impl Core {
                 }
             };
             if !is_plain(&entry) {
-                let Entry { record, headers, .. } = entry;
+                let Entry {
+                    record, headers, ..
+                } = entry;
                 let outcome =
                     patience.retry(|| self.send_now(staging, topic, &record, headers.clone()));
                 match outcome {
@@ -271,7 +295,9 @@ impl Core {
                             && e.record.partition == partition
                     })
                 };
-                let Some(Ok(next)) = entries.next_if(same) else { break };
+                let Some(Ok(next)) = entries.next_if(same) else {
+                    break;
+                };
                 run.push(next.record.key, next.record.value, next.record.token);
             }
             self.send_run(&mut run, topic, partition, patience, sink);
@@ -292,7 +318,11 @@ impl Core {
             let outcome = patience.retry(|| {
                 let before = done;
                 done += self.send_part(run, done, topic, partition, sink);
-                if done > before { Ok(()) } else { Err(queue_full()) }
+                if done > before {
+                    Ok(())
+                } else {
+                    Err(queue_full())
+                }
             });
             if let Err(error) = outcome {
                 let code = error.code;
@@ -314,7 +344,11 @@ impl Core {
         sink: &mut Sink<F>,
     ) -> usize {
         let wanted = run.len() - from;
-        let slots = if self.reporting { self.events.slots().take(wanted) } else { wanted };
+        let slots = if self.reporting {
+            self.events.slots().take(wanted)
+        } else {
+            wanted
+        };
         if slots == 0 {
             return 0;
         }

@@ -16,11 +16,15 @@ use crate::record::{
 use std::sync::Arc;
 
 pub(super) fn start(core: Arc<Core>) -> Result<()> {
-    let mut numbers = Numbers::new();
-    service::start("kafkabi-producer", core, move |core: &Core, event| match event.kind() {
-        EventKind::Reports => take_reports(core, &mut numbers, event),
-        _ => take_common(core, &event),
-    })
+    let mut numbers = Numbers::default();
+    service::start(
+        "kafkabi-producer",
+        core,
+        move |core: &Core, event| match event.kind() {
+            EventKind::Reports => take_reports(core, &mut numbers, event),
+            _ => take_common(core, &event),
+        },
+    )
 }
 
 impl Served for Core {
@@ -46,7 +50,11 @@ impl Served for Core {
 }
 
 fn take_reports(core: &Core, numbers: &mut Numbers, mut event: Event) {
-    let mut reports = Vec::with_capacity(if core.reporting { event.message_count() } else { 0 });
+    let mut reports = Vec::with_capacity(if core.reporting {
+        event.message_count()
+    } else {
+        0
+    });
     let mut failed = 0;
     event.for_each_message(|message| {
         failed += u64::from(message.code() != 0);
@@ -65,8 +73,9 @@ fn take_reports(core: &Core, numbers: &mut Numbers, mut event: Event) {
 fn report(core: &Core, numbers: &mut Numbers, message: MessageRef<'_>) -> kabi_event_t {
     let code = message.code();
     // Known already: only who has the number can have sent to the topic.
-    let topic = numbers
-        .get(message.topic_id(), || core.topics.find(message.topic_name()).unwrap_or(-1));
+    let topic = numbers.get(message.topic_id(), || {
+        core.topics.find(message.topic_name()).unwrap_or(-1)
+    });
     let persisted = match message.status() {
         STATUS_PERSISTED => KABI_PERSISTED_YES,
         STATUS_POSSIBLY_PERSISTED => KABI_PERSISTED_POSSIBLY,
@@ -77,13 +86,21 @@ fn report(core: &Core, numbers: &mut Numbers, message: MessageRef<'_>) -> kabi_e
         kind: KABI_EVENT_REPORT,
         code,
         token: message.token(),
-        offset: if delivered { message.offset() } else { KABI_OFFSET_INVALID },
+        offset: if delivered {
+            message.offset()
+        } else {
+            KABI_OFFSET_INVALID
+        },
         timestamp: if delivered { message.timestamp().0 } else { -1 },
         topic,
         partition: message.partition(),
         persisted,
         flags: if delivered { 0 } else { flags_of(code) },
-        latency_us: if core.report_latency { message.latency_us() } else { -1 },
+        latency_us: if core.report_latency {
+            message.latency_us()
+        } else {
+            -1
+        },
         ..Default::default()
     }
 }
