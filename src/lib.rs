@@ -12,8 +12,13 @@
 
 #![deny(unsafe_code)]
 
+#[allow(unsafe_code)]
+mod abi;
 pub mod client;
 pub mod error;
+#[doc(hidden)]
+#[allow(unsafe_code)]
+pub mod handle;
 #[allow(unsafe_code)]
 pub mod rd;
 pub mod record;

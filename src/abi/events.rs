@@ -6,6 +6,8 @@ use crate::client::events::Taken;
 use crate::client::lifetime::deadline_of;
 use crate::error::Result;
 use crate::record::kabi_event_t;
+use crate::status::{KABI_STATUS_CLOSED, KABI_STATUS_INTERRUPTED};
+use std::time::Duration;
 
 /// Hands events to the handlers.
 ///
@@ -24,6 +26,18 @@ pub unsafe fn poll(always: &Always, timeout_ms: i32, count: *mut usize) -> Resul
         count.set(handed);
     }
     Ok(())
+}
+
+/// Hands events that are there to the handlers, without waiting. None is fine, also after the last.
+pub fn poll_now(always: &Always) -> Result<()> {
+    if !always.events.has_events() {
+        return Ok(());
+    }
+    let deadline = deadline_of(Some(Duration::ZERO));
+    match always.events.poll(deadline, |events, bytes| always.handlers.call(events, bytes)) {
+        Err(e) if matches!(e.code, KABI_STATUS_CLOSED | KABI_STATUS_INTERRUPTED) => Ok(()),
+        other => other.map(drop),
+    }
 }
 
 /// Where a drain writes.

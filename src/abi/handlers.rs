@@ -1,6 +1,7 @@
 //! The program's event handlers: function pointers, their user pointers, and the finalizers of those.
 
 use crate::record::{kabi_event_handler_t, kabi_event_t, kabi_finalizer_t};
+use std::cell::Cell;
 use std::ffi::c_void;
 use std::sync::Arc;
 
@@ -74,8 +75,32 @@ impl Handlers {
         let handler = usize::try_from(kind).ok().and_then(|k| self.by_kind.get(k)?.as_ref());
         let Some(Handler { function: Some(function), user }) = handler else { return 0 };
         let bytes = if bytes.is_empty() { std::ptr::null() } else { bytes.as_ptr() };
+        let _inside = Inside::enter();
         // SAFETY: the program gave the function for events; the arrays outlive the call; the user
         // pointer is not finalized while `self` holds it.
         unsafe { function(events.as_ptr(), events.len(), bytes, user.pointer) }
     }
+}
+
+thread_local!(static DEPTH: Cell<u32> = const { Cell::new(0) });
+
+/// This thread is inside a handler until it is dropped.
+struct Inside;
+
+impl Inside {
+    fn enter() -> Inside {
+        DEPTH.set(DEPTH.get() + 1);
+        Inside
+    }
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        DEPTH.set(DEPTH.get().saturating_sub(1));
+    }
+}
+
+/// Whether this thread is inside a handler, of whatever client.
+pub fn inside() -> bool {
+    DEPTH.get() > 0
 }

@@ -253,10 +253,20 @@ pub fn remove<T: HandleType>(handle: *mut T) {
     }
 }
 
-/// Makes all handles of a kind stale.
-pub fn remove_all(kind: Kind) {
-    for handle in TABLE.handles(Some(kind)) {
-        let _ = TABLE.remove(handle, kind);
+/// Makes all handles of a type stale.
+pub fn remove_all<T: HandleType>() {
+    for handle in TABLE.handles(Some(T::KIND)) {
+        remove(handle as *mut T);
+    }
+}
+
+/// Frees every producer and consumer.
+pub fn free_all_clients() {
+    for handle in TABLE.handles(Some(kabi_producer_t::KIND)) {
+        free_client(handle as *mut kabi_producer_t, Producer::begin_close);
+    }
+    for handle in TABLE.handles(Some(kabi_consumer_t::KIND)) {
+        free_client(handle as *mut kabi_consumer_t, Consumer::begin_close);
     }
 }
 

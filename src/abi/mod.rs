@@ -12,10 +12,12 @@ mod float;
 mod handlers;
 mod handles;
 mod openable;
+mod partitions;
 
-pub mod config;
-pub mod cluster;
+// pub mod config;
+// pub mod cluster;
 pub mod consumer;
+pub mod consumer_poll;
 mod events;
 pub mod library;
 pub mod producer;

@@ -43,6 +43,12 @@ unsafe fn take_error(error: *mut sys::rd_kafka_error_t, doing: &str) -> Result<(
     Err(Error::new(code, message).with_flags(flags))
 }
 
+/// The version of librdkafka, a text that lives for ever.
+pub fn version() -> *const c_char {
+    // SAFETY: no arguments; the text is static.
+    unsafe { sys::rd_kafka_version_str() }
+}
+
 /// Success for 0, else librdkafka's text of the code.
 fn check(code: i32, doing: &str) -> Result<(), Error> {
     if code == 0 {

@@ -135,6 +135,20 @@ pub struct PackedBatch {
 }
 
 impl Consumer {
+    /// This thread is inside a poll for records.
+    pub fn is_polled_by_this_thread(&self) -> bool {
+        self.core.gate.poller.load(Ordering::SeqCst) == this_thread()
+    }
+
+    /// Lets records signal the events' descriptor too.
+    pub fn signal_records(&self) -> Result<()> {
+        let descriptor = self.core.events.descriptor()?;
+        self.core.queue.signal_fd(descriptor.write_fd());
+        // What came before has signalled nobody.
+        self.core.events.refresh_signal();
+        Ok(())
+    }
+
     /// Hands out up to `max` records as views. Waits for the first; `None` when the time is up.
     /// `dispatch` runs the handlers of events that are there.
     pub fn poll(
@@ -225,7 +239,7 @@ impl Core {
         max: usize,
         timeout: Option<Duration>,
         mut dispatch: impl FnMut() -> Result<()>,
-        take: impl FnOnce(&mut Pull) -> Result<T>,
+        mut take: impl FnMut(&mut Pull) -> Result<T>,
     ) -> Result<Option<T>> {
         let _turn = self.gate.enter()?;
         let deadline = deadline_of(timeout);

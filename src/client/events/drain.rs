@@ -157,8 +157,8 @@ impl Events {
             if turn.draining.is_empty() && !self.receive(&mut turn.draining) {
                 break;
             }
-            if !self.copy_reports(&mut turn.draining, into, &mut taken)
-                && !copy_text(&mut turn.draining, into, bytes, &mut taken)
+            if !self.copy_reports(&mut turn.draining, into, taken)
+                && !copy_text(&mut turn.draining, into, bytes, taken)
             {
                 break;
             }

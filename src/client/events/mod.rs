@@ -235,13 +235,19 @@ impl Events {
         Ok(descriptor)
     }
 
-    fn refresh_signal(&self) {
+    /// Makes the descriptor readable if there is something.
+    pub fn refresh_signal(&self) {
         if self.has_some() {
             self.signal();
         }
     }
 
-    /// There is something for the next drain, be it the news of the end.
+    /// There are events for the next drain.
+    pub fn has_events(&self) -> bool {
+        !self.receiver.is_empty() || !lock(&self.inbox).beside.is_empty()
+    }
+
+    /// There is something for the next drain or poll, be it the news of the end.
     pub fn has_some(&self) -> bool {
         !self.receiver.is_empty()
             || self.finished.load(Ordering::SeqCst)

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::rd::client::{Client, Kind};
 use crate::rd::queue::Queue;
 use crate::rd::signals;
-use crate::record::{KABI_EVENT_REPORT, KABI_PURGE_IN_FLIGHT, KABI_PURGE_QUEUED};
+use crate::record::{KABI_EVENT_LOG, KABI_EVENT_REPORT, KABI_PURGE_IN_FLIGHT, KABI_PURGE_QUEUED};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -48,16 +48,9 @@ pub struct Producer {
 
 impl Producer {
     pub fn new(config: &Config) -> Result<Producer> {
-        let (mut conf, settings) = config.build(Kind::Producer)?;
-        let reporting = settings.mask & KABI_EVENT_REPORT != 0;
-        let mut rd_events = settings.events;
-        rd_events.reports = true;
-        if !reporting {
-            // Failures are still counted, so librdkafka reports these and no others.
-            let _ = conf.set("delivery.report.only.error", "true");
-        }
-        let client = Client::new(Kind::Producer, conf, rd_events, None)?;
-        if settings.mask & crate::record::KABI_EVENT_LOG != 0 {
+        let (conf, settings) = config.build(Kind::Producer)?;
+        let client = Client::new(Kind::Producer, conf, settings.events, None)?;
+        if settings.mask & KABI_EVENT_LOG != 0 {
             client.logs_to_main_queue()?;
         }
         let queue = client.main_queue().ok_or_else(|| Error::system("asking for the queue"))?;
@@ -67,7 +60,7 @@ impl Producer {
             client,
             events: Arc::new(Events::new(settings.mask, settings.events_max)),
             control: Arc::default(),
-            reporting,
+            reporting: settings.mask & KABI_EVENT_REPORT != 0,
             report_latency: settings.report_latency,
             message_timeout: settings.message_timeout,
             closing: AtomicBool::new(false),
