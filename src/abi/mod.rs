@@ -14,8 +14,8 @@ mod handles;
 mod openable;
 mod partitions;
 
-// pub mod config;
-// pub mod cluster;
+pub mod config;
+pub mod cluster;
 pub mod consumer;
 pub mod consumer_poll;
 mod events;
