@@ -600,6 +600,21 @@ typedef struct kabi_cluster_t kabi_cluster_t;
 #define KABI_EVENT_LOG 4u
 /** Event kind: statistics as a JSON document, every statistics.interval.ms. */
 #define KABI_EVENT_STATISTICS 8u
+
+/**
+ * Event kind: the assignment of a consumer has changed, or is about to. Handlers for it run inside
+ * kabi_consumer_poll() and kabi_consumer_poll_packed(), before any record of the new assignment.
+ */
+#define KABI_EVENT_ASSIGNMENT 16u
+
+/** Event kind: a commit that nobody waits for has ended. */
+#define KABI_EVENT_COMMIT 32u
+/** Event kind: the client needs a token for SASL/OAUTHBEARER. */
+#define KABI_EVENT_TOKEN 64u
+/** Event kind: a request that nobody waits for has ended. */
+#define KABI_EVENT_REQUEST 128u
+/** Event kind: a broker has slowed the client down because of a quota. */
+#define KABI_EVENT_THROTTLE 256u
 /** The event kinds that are queued unless kabi_config_events() says otherwise. */
 #define KABI_EVENT_DEFAULT (KABI_EVENT_REPORT | KABI_EVENT_ERROR | KABI_EVENT_STATISTICS)
 /** A failed record was never written by a broker: sending it again makes no duplicate. */
@@ -657,8 +672,13 @@ typedef struct kabi_event_t {
   uint64_t text_offset;
   /** ERROR, LOG and STATISTICS: the text's length in bytes, without the NUL. */
   uint64_t text_length;
-  /** Always 0. */
-  uint64_t reserved[2];
+  /**
+   * ASSIGNMENT and COMMIT: where the array of kabi_partition_t starts in the bytes that came with
+   * the event, a multiple of 8. Their metadata is not told.
+   */
+  uint64_t data_offset;
+  /** ASSIGNMENT and COMMIT: how many partitions there are. */
+  uint64_t data_count;
 } kabi_event_t;
 
 /**
@@ -1170,69 +1190,6 @@ kabi_status_t kabi_producer_topic_name(kabi_producer_t *producer,
                                        size_t size,
                                        size_t *length,
                                        kabi_error_t *error);
-
-/**
- * Sends one record. Everything `message` points at is copied before the call returns.
- *
- * Status 0 means accepted: exactly one report will come for it, with its token, unless reports are off
- * in the event mask. Any other status means that the record was not taken and no report comes.
- *
- * With the queue full the call waits up to `timeout_ms` (-1: for ever, 0: not at all) and then gives
- * KABI_STATUS_QUEUE_FULL; inside a handler it never waits. Space comes as reports are drained and as
- * brokers take records. A record for a partition that the topic is known not to have gives
- * KABI_STATUS_UNKNOWN_PARTITION; while the topic is not known yet, its report tells.
- */
-kabi_status_t kabi_producer_send(kabi_producer_t *producer,
-                                 const kabi_message_t *message,
-                                 int32_t timeout_ms,
-                                 kabi_error_t *error);
-
-/**
- * Sends records in order, with one crossing. Everything they point at is copied.
- *
- * `statuses`, if not NULL, has room for `count` and gets each record's own status: 0 means accepted, and
- * exactly one report will come; otherwise the record was not taken, and sending just those again never
- * doubles another. A broken record does not stop those after it; a full queue does, and the rest get the
- * same status, so that no record overtakes another. `accepted` gets how many were taken. The call
- * returns 0 if all were, else the first status that is not 0, with the record's index in the message.
- *
- * The time-out is for the whole call and works as in kabi_producer_send().
- *
- * May be NULL: statuses, accepted.
- */
-kabi_status_t kabi_producer_send_many(kabi_producer_t *producer,
-                                      const kabi_message_t *messages,
-                                      size_t count,
-                                      int32_t timeout_ms,
-                                      kabi_status_t *statuses,
-                                      size_t *accepted,
-                                      kabi_error_t *error);
-
-/**
- * Sends records that lie packed in a buffer, each a kabi_packed_t with what follows it, with one
- * crossing. `count` is how many there are; `buffer` is aligned to 8 bytes and `size` bytes long.
- *
- * What a consumer's kabi_consumer_poll_packed() wrote can be sent on as it is: `topic`, if not
- * KABI_TOPIC_RECORD, is the topic number of all of them (a consumer's numbers are not this producer's),
- * and `partition` says where they go: KABI_PARTITION_ANY lets the partitioner choose, 0 or more is the
- * partition of all of them, KABI_PARTITION_RECORD takes what each record says.
- *
- * Statuses, order, time-out and result are as in kabi_producer_send_many(). A record that is broken
- * inside does not stop those after it; one whose size is wrong does, since what follows can't be found.
- * Bytes left over after the last record give KABI_STATUS_ARGUMENT, though all records were taken.
- *
- * May be NULL: statuses, accepted.
- */
-kabi_status_t kabi_producer_send_packed(kabi_producer_t *producer,
-                                        const void *buffer,
-                                        size_t size,
-                                        size_t count,
-                                        int32_t topic,
-                                        int32_t partition,
-                                        int32_t timeout_ms,
-                                        kabi_status_t *statuses,
-                                        size_t *accepted,
-                                        kabi_error_t *error);
 
 /**
  * Waits until every accepted record has its report, sending without lingering meanwhile.
@@ -1749,6 +1706,71 @@ kabi_status_t kabi_batch_headers(kabi_batch_t *batch,
  */
 void kabi_batch_free(kabi_batch_t *batch);
 
+/* ---- Functions: producer_send ---- */
+
+/**
+ * Sends one record. Everything `message` points at is copied before the call returns.
+ *
+ * Status 0 means accepted: exactly one report will come for it, with its token, unless reports are off
+ * in the event mask. Any other status means that the record was not taken and no report comes.
+ *
+ * With the queue full the call waits up to `timeout_ms` (-1: for ever, 0: not at all) and then gives
+ * KABI_STATUS_QUEUE_FULL; inside a handler it never waits. Space comes as reports are drained and as
+ * brokers take records. A record for a partition that the topic is known not to have gives
+ * KABI_STATUS_UNKNOWN_PARTITION; while the topic is not known yet, its report tells.
+ */
+kabi_status_t kabi_producer_send(kabi_producer_t *producer,
+                                 const kabi_message_t *message,
+                                 int32_t timeout_ms,
+                                 kabi_error_t *error);
+
+/**
+ * Sends records in order, with one crossing. Everything they point at is copied.
+ *
+ * `statuses`, if not NULL, has room for `count` and gets each record's own status: 0 means accepted, and
+ * exactly one report will come; otherwise the record was not taken, and sending just those again never
+ * doubles another. A broken record does not stop those after it; a full queue does, and the rest get the
+ * same status, so that no record overtakes another. `accepted` gets how many were taken. The call
+ * returns 0 if all were, else the first status that is not 0, with the record's index in the message.
+ *
+ * The time-out is for the whole call and works as in kabi_producer_send().
+ *
+ * May be NULL: statuses, accepted.
+ */
+kabi_status_t kabi_producer_send_many(kabi_producer_t *producer,
+                                      const kabi_message_t *messages,
+                                      size_t count,
+                                      int32_t timeout_ms,
+                                      kabi_status_t *statuses,
+                                      size_t *accepted,
+                                      kabi_error_t *error);
+
+/**
+ * Sends records that lie packed in a buffer, each a kabi_packed_t with what follows it, with one
+ * crossing. `count` is how many there are; `buffer` is aligned to 8 bytes and `size` bytes long.
+ *
+ * What a consumer's kabi_consumer_poll_packed() wrote can be sent on as it is: `topic`, if not
+ * KABI_TOPIC_RECORD, is the topic number of all of them (a consumer's numbers are not this producer's),
+ * and `partition` says where they go: KABI_PARTITION_ANY lets the partitioner choose, 0 or more is the
+ * partition of all of them, KABI_PARTITION_RECORD takes what each record says.
+ *
+ * Statuses, order, time-out and result are as in kabi_producer_send_many(). A record that is broken
+ * inside does not stop those after it; one whose size is wrong does, since what follows can't be found.
+ * Bytes left over after the last record give KABI_STATUS_ARGUMENT, though all records were taken.
+ *
+ * May be NULL: statuses, accepted.
+ */
+kabi_status_t kabi_producer_send_packed(kabi_producer_t *producer,
+                                        const void *buffer,
+                                        size_t size,
+                                        size_t count,
+                                        int32_t topic,
+                                        int32_t partition,
+                                        int32_t timeout_ms,
+                                        kabi_status_t *statuses,
+                                        size_t *accepted,
+                                        kabi_error_t *error);
+
 /** The sizes for kabi_abi_check(): `const uint32_t sizes[] = KABI_RECORD_SIZES;` */
 #define KABI_RECORD_SIZES { \
   sizeof(kabi_batch_info_t), \
@@ -1794,7 +1816,8 @@ KABI_ASSERT_(offsetof(kabi_event_t, latency_us) == 48);
 KABI_ASSERT_(offsetof(kabi_event_t, count) == 56);
 KABI_ASSERT_(offsetof(kabi_event_t, text_offset) == 64);
 KABI_ASSERT_(offsetof(kabi_event_t, text_length) == 72);
-KABI_ASSERT_(offsetof(kabi_event_t, reserved) == 80);
+KABI_ASSERT_(offsetof(kabi_event_t, data_offset) == 80);
+KABI_ASSERT_(offsetof(kabi_event_t, data_count) == 88);
 KABI_ASSERT_(sizeof(kabi_header_t) == 32);
 KABI_ASSERT_(offsetof(kabi_header_t, name) == 0);
 KABI_ASSERT_(offsetof(kabi_header_t, name_length) == 8);

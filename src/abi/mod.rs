@@ -20,5 +20,6 @@ pub mod consumer_poll;
 mod events;
 pub mod library;
 pub mod producer;
+pub mod producer_send;
 #[cfg(feature = "test-hooks")]
 pub mod test_hooks;

@@ -12,6 +12,17 @@ pub const KABI_EVENT_ERROR: u32 = 2;
 pub const KABI_EVENT_LOG: u32 = 4;
 /// Event kind: statistics as a JSON document, every statistics.interval.ms.
 pub const KABI_EVENT_STATISTICS: u32 = 8;
+/// Event kind: the assignment of a consumer has changed, or is about to. Handlers for it run inside
+/// kabi_consumer_poll() and kabi_consumer_poll_packed(), before any record of the new assignment.
+pub const KABI_EVENT_ASSIGNMENT: u32 = 16;
+/// Event kind: a commit that nobody waits for has ended.
+pub const KABI_EVENT_COMMIT: u32 = 32;
+/// Event kind: the client needs a token for SASL/OAUTHBEARER.
+pub const KABI_EVENT_TOKEN: u32 = 64;
+/// Event kind: a request that nobody waits for has ended.
+pub const KABI_EVENT_REQUEST: u32 = 128;
+/// Event kind: a broker has slowed the client down because of a quota.
+pub const KABI_EVENT_THROTTLE: u32 = 256;
 /// The event kinds that are queued unless kabi_config_events() says otherwise.
 pub const KABI_EVENT_DEFAULT: u32 = KABI_EVENT_REPORT | KABI_EVENT_ERROR | KABI_EVENT_STATISTICS;
 
@@ -60,8 +71,11 @@ pub struct kabi_event_t {
     pub text_offset: u64,
     /// ERROR, LOG and STATISTICS: the text's length in bytes, without the NUL.
     pub text_length: u64,
-    /// Always 0.
-    pub reserved: [u64; 2],
+    /// ASSIGNMENT and COMMIT: where the array of kabi_partition_t starts in the bytes that came with
+    /// the event, a multiple of 8. Their metadata is not told.
+    pub data_offset: u64,
+    /// ASSIGNMENT and COMMIT: how many partitions there are.
+    pub data_count: u64,
 }
 
 layout!(kabi_event_t: 96 {
@@ -78,7 +92,8 @@ layout!(kabi_event_t: 96 {
     count: 56,
     text_offset: 64,
     text_length: 72,
-    reserved: 80,
+    data_offset: 80,
+    data_count: 88,
 });
 
 impl Default for kabi_event_t {
@@ -97,7 +112,8 @@ impl Default for kabi_event_t {
             count: 0,
             text_offset: 0,
             text_length: 0,
-            reserved: [0; 2],
+            data_offset: 0,
+            data_count: 0,
         }
     }
 }

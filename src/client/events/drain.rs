@@ -2,7 +2,7 @@
 //! copying them to the caller's memory (`drain`). One thread at a time; another gets BUSY, and one that
 //! is already inside, from a handler, REENTERED.
 
-use super::boxes::TextEvent;
+use super::boxes::Told;
 use super::{this_thread, Events, Item};
 use crate::client::lifetime::{lock, remaining};
 use crate::error::{Error, Result};
@@ -25,12 +25,12 @@ pub(super) struct Draining {
     reports: Vec<kabi_event_t>,
     /// How many of `reports` are handed out.
     reported: usize,
-    texts: VecDeque<TextEvent>,
+    told: VecDeque<Told>,
 }
 
 impl Draining {
     fn is_empty(&self) -> bool {
-        self.reported >= self.reports.len() && self.texts.is_empty()
+        self.reported >= self.reports.len() && self.told.is_empty()
     }
 }
 
@@ -136,13 +136,18 @@ impl Events {
             self.slots.give(count);
             return (count, answer);
         }
-        let Some(TextEvent { mut event, text }) = draining.texts.pop_front() else {
+        let Some(told) = draining.told.pop_front() else {
             return (0, 0);
         };
-        let mut bytes = text.into_bytes();
-        event.text_length = bytes.len() as u64;
-        bytes.push(0);
-        (1, handle(&[event], &bytes))
+        // Words in size; malloc aligns them for the partitions.
+        let mut words = vec![[0u8; 8]; told.size().div_ceil(8)];
+        let bytes = words.as_flattened_mut();
+        let Some(event) = told.place(0, bytes) else {
+            return (0, 0);
+        };
+        let answer = handle(&[event], bytes);
+        self.slots.give(usize::from(told.slot));
+        (1, answer)
     }
 
     /// Copies events to `into` and their texts to `bytes`. Waits for the first event. `taken` tells
@@ -165,14 +170,14 @@ impl Events {
                 break;
             }
             if !self.copy_reports(&mut turn.draining, into, taken)
-                && !copy_text(&mut turn.draining, into, bytes, taken)
+                && !self.copy_told(&mut turn.draining, into, bytes, taken)
             {
                 break;
             }
         }
-        match turn.draining.texts.front() {
+        match turn.draining.told.front() {
             Some(next) if taken.events == 0 && !into.is_empty() => {
-                taken.bytes = next.text.len() + 1;
+                taken.bytes = next.size();
                 Err(too_small(taken.bytes, bytes.len()))
             }
             _ => Ok(()),
@@ -200,6 +205,30 @@ impl Events {
         draining.reported += count;
         taken.events += count;
         self.slots.give(count);
+        true
+    }
+
+    /// Copies one event with a text, if it has room.
+    fn copy_told(
+        &self,
+        draining: &mut Draining,
+        into: &mut [kabi_event_t],
+        bytes: &mut [u8],
+        taken: &mut Taken,
+    ) -> bool {
+        let at = taken.bytes.next_multiple_of(8);
+        let room = bytes.get_mut(at..).unwrap_or_default();
+        let Some(told) = draining.told.front() else {
+            return false;
+        };
+        let (Some(event), Some(place)) = (told.place(at, room), into.get_mut(taken.events)) else {
+            return false;
+        };
+        *place = event;
+        taken.events += 1;
+        taken.bytes = at + told.size();
+        self.slots.give(usize::from(told.slot));
+        draining.told.pop_front();
         true
     }
 
@@ -259,9 +288,13 @@ impl Events {
                 draining.reports = reports;
                 draining.reported = 0;
             }
-            Item::Errors => draining.texts = lock(&self.inbox).boxes.take_errors(),
-            Item::Lines => draining.texts = lock(&self.inbox).boxes.take_lines(),
-            Item::Statistics => draining.texts = lock(&self.inbox).boxes.take_statistics(),
+            Item::Errors => draining.told = lock(&self.inbox).boxes.take_errors(),
+            Item::Lines => draining.told = lock(&self.inbox).boxes.take_lines(),
+            Item::Statistics => draining.told = lock(&self.inbox).boxes.take_statistics(),
+            Item::Changes => draining.told = lock(&self.inbox).boxes.take_changes(),
+            Item::Throttles => draining.told = lock(&self.inbox).boxes.take_throttles(),
+            Item::Token => draining.told = lock(&self.inbox).boxes.take_token(),
+            Item::Single(told) => draining.told.push_back(*told),
             Item::Nudge => {}
         }
     }
@@ -295,42 +328,10 @@ impl Events {
     }
 }
 
-/// Copies one event with a text, if it has room. One that finds none as the first says how much it needs.
-fn copy_text(
-    draining: &mut Draining,
-    into: &mut [kabi_event_t],
-    bytes: &mut [u8],
-    taken: &mut Taken,
-) -> bool {
-    let Some(next) = draining.texts.front() else {
-        return false;
-    };
-    let length = next.text.len();
-    let end = taken.bytes + length + 1;
-    let Some(room) = bytes.get_mut(taken.bytes..end) else {
-        return false;
-    };
-    if let Some((last, text)) = room.split_last_mut() {
-        text.copy_from_slice(next.text.as_bytes());
-        *last = 0;
-    }
-    if let Some(to) = into.get_mut(taken.events) {
-        *to = kabi_event_t {
-            text_offset: taken.bytes as u64,
-            text_length: length as u64,
-            ..next.event
-        };
-    }
-    draining.texts.pop_front();
-    taken.events += 1;
-    taken.bytes = end;
-    true
-}
-
 /// The error of a drain that had no room for its first event's text.
 fn too_small(needed: usize, given: usize) -> Error {
     Error::new(
         KABI_STATUS_BUFFER_TOO_SMALL,
-        format!("the next event's text needs {needed} bytes, {given} were given; it stays first"),
+        format!("the next event needs {needed} bytes, {given} were given; it stays first"),
     )
 }

@@ -10,13 +10,17 @@ mod boxes;
 mod drain;
 mod slots;
 
+pub use boxes::{Told, ToldPartition};
 pub use drain::Taken;
 pub use slots::Slots;
 
 use crate::client::lifetime::lock;
 use crate::error::{Error, Result};
 use crate::rd::descriptor::Descriptor;
-use crate::record::{kabi_event_t, KABI_EVENT_ERROR, KABI_EVENT_LOG, KABI_EVENT_STATISTICS};
+use crate::record::{
+    kabi_event_t, KABI_EVENT_ASSIGNMENT, KABI_EVENT_ERROR, KABI_EVENT_LOG, KABI_EVENT_STATISTICS,
+    KABI_EVENT_THROTTLE, KABI_EVENT_TOKEN,
+};
 use boxes::Boxes;
 use crossbeam_channel::{Receiver, Sender, TrySendError};
 use drain::Draining;
@@ -34,6 +38,11 @@ enum Item {
     Errors,
     Lines,
     Statistics,
+    Changes,
+    Throttles,
+    Token,
+    /// An event that holds a slot, so that there are not too many.
+    Single(Box<Told>),
     /// Ends a wait: a wake, or the last event has been put in.
     Nudge,
 }
@@ -149,22 +158,48 @@ impl Events {
     }
 
     pub fn push_error(&self, code: i32, flags: u32, text: String) {
-        self.push_text(KABI_EVENT_ERROR, Item::Errors, |b| {
+        self.push_boxed(KABI_EVENT_ERROR, Item::Errors, |b| {
             b.add_error(code, flags, text)
         });
     }
 
     pub fn push_line(&self, level: i32, text: String) {
-        self.push_text(KABI_EVENT_LOG, Item::Lines, |b| b.add_line(level, text));
+        self.push_boxed(KABI_EVENT_LOG, Item::Lines, |b| b.add_line(level, text));
     }
 
     pub fn push_statistics(&self, text: String) {
-        self.push_text(KABI_EVENT_STATISTICS, Item::Statistics, |b| {
+        self.push_boxed(KABI_EVENT_STATISTICS, Item::Statistics, |b| {
             b.set_statistics(text)
         });
     }
 
-    fn push_text(&self, kind: u32, news: Item, put: impl FnOnce(&mut Boxes) -> bool) {
+    /// A change of the assignment that is done.
+    pub fn push_change(&self, told: Told) {
+        self.push_boxed(KABI_EVENT_ASSIGNMENT, Item::Changes, |b| b.add_change(told));
+    }
+
+    pub fn push_throttle(&self, told: Told) {
+        self.push_boxed(KABI_EVENT_THROTTLE, Item::Throttles, |b| {
+            b.add_throttle(told)
+        });
+    }
+
+    /// The client needs a token.
+    pub fn push_token(&self, told: Told) {
+        self.push_boxed(KABI_EVENT_TOKEN, Item::Token, |b| b.set_token(told));
+    }
+
+    /// The outcome of something that took a slot when it began (`slots().take(1)`), which is given back
+    /// when the event is drained.
+    pub fn push_single(&self, mut told: Told) {
+        told.slot = true;
+        let mut inbox = lock(&self.inbox);
+        self.offer(&mut inbox, Item::Single(Box::new(told)));
+        drop(inbox);
+        self.announce();
+    }
+
+    fn push_boxed(&self, kind: u32, news: Item, put: impl FnOnce(&mut Boxes) -> bool) {
         if !self.wants(kind) {
             return;
         }
