@@ -100,7 +100,7 @@ kabi_message_t message_of(int32_t topic, int32_t partition, const char *key, con
 kabi_partition_t partition_of(int32_t topic, int32_t partition, int64_t offset);
 /* Sends `count` records "0", "1", ... to a partition, from `first` on, flushes, and drops the reports. */
 void fill(kabi_producer_t *producer, const char *topic, int32_t partition, int first, int count);
-/* The same with a producer of its own. */
+/* The same with a producer of its own, in one message set. */
 void fill_topic(kabi_cluster_t *cluster, const char *topic, int32_t partition, int count);
 int64_t number_of(const kabi_record_t *record); /* its value as a number, -1 for another text */
 

@@ -462,6 +462,21 @@ TEST(flush_returns_as_soon_as_it_is_done) {
   end(producer);
 }
 
+TEST(flush_does_not_wait_for_linger) {
+  cluster = new_cluster(1);
+  new_topic(cluster, "sent", 1);
+  kabi_producer_t *producer = new_producer(bootstrap(cluster), "linger.ms", "60000", NULL);
+  int64_t begin = now_ms();
+  fill(producer, "sent", 0, 0, 10);
+  CHECK_WITHIN(10000, begin);
+  kabi_message_t message = message_of(topic_of(producer, "sent"), 0, NULL, "l");
+  send(producer, &message);
+  begin = now_ms();
+  close_producer(producer); /* nor does close */
+  CHECK_WITHIN(10000, begin);
+  kabi_cluster_free(cluster);
+}
+
 /* What was acknowledged before flush returned is there to be drained without another wait. */
 TEST(flush_leaves_every_report_ready) {
   kabi_producer_t *producer = start(1);
