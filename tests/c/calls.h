@@ -28,6 +28,7 @@ const char *kind_name(kind_t kind);
 typedef enum role_of_call_t {
   WORKS,       /* CLOSED once the client is closed */
   DRAINS,      /* works on until the last event is drained */
+  STAYS,       /* works on until the free */
   CLOSES,      /* may be repeated */
   FREES        /* no status, accepts anything */
 } role_of_call_t;

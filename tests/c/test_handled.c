@@ -244,6 +244,12 @@ TEST(handled_of_what_never_was) {
 
 /* ---- marks that must go ---- */
 
+/* Nothing yet, or where the seek went: never what was handled before it. */
+static void check_not_beyond(int64_t target, const char *group) {
+  int64_t offset = committed(group);
+  if (!CHECK(offset == NONE || offset == target)) note("%" PRId64 " is committed", offset);
+}
+
 static void seek_to(kabi_consumer_t *consumer, int64_t offset) {
   kabi_partition_t one = partition_of(consumer_topic_of(consumer, "work"), 0, offset);
   MUST_OK(kabi_consumer_seek(consumer, &one, 1, patience(10000), ERR));
@@ -258,11 +264,11 @@ TEST(seek_discards_the_marks) {
   OK(kabi_consumer_handled(consumer, before, 10, ERR)); /* up to 11, stored and not committed */
   seek_to(consumer, 2);
   commit(consumer);
-  CHECK_EQ(NONE, committed("seek"));
+  check_not_beyond(2, "seek");
   uint64_t after = hand_out(consumer, 1);
   OK(kabi_consumer_handled(consumer, before, 10, ERR)); /* of before the seek: too late, no harm */
   commit(consumer);
-  CHECK_EQ(NONE, committed("seek"));
+  check_not_beyond(2, "seek");
   OK(kabi_consumer_handled(consumer, after, 1, ERR));
   close_consumer(consumer);
   CHECK_EQ(3, committed("seek"));
@@ -277,7 +283,7 @@ TEST(seek_discards_the_batch_in_hand) {
   seek_to(consumer, 0);
   hand_out(consumer, 1); /* does not make those of before the seek handled */
   close_consumer(consumer);
-  CHECK_EQ(NONE, committed("seek-in-hand"));
+  check_not_beyond(0, "seek-in-hand");
   end();
 }
 
@@ -339,7 +345,7 @@ TEST(commit_of_a_record_is_its_offset_and_one) {
   CHECK_EQ(4, committed("record"));
   kabi_record_t bad = info.records[0];
   bad.topic = 4711;
-  GIVES(KABI_STATUS_UNKNOWN_TOPIC, kabi_consumer_commit_record(consumer, &bad, patience(10000), ERR));
+  GIVES(KABI_STATUS_ARGUMENT, kabi_consumer_commit_record(consumer, &bad, patience(10000), ERR));
   bad = info.records[0];
   bad.offset = -5;
   GIVES(KABI_STATUS_ARGUMENT, kabi_consumer_commit_record(consumer, &bad, patience(10000), ERR));
@@ -449,7 +455,7 @@ TEST(committed_of_what_was_never_committed) {
   CHECK_EQ(NONE, committed_offset(consumer, "work", 1));
   kabi_partition_t bad = partition_of(4711, 0, 0);
   size_t used;
-  GIVES(KABI_STATUS_UNKNOWN_TOPIC, kabi_consumer_committed(consumer, &bad, 1, 0, NULL, 0, &used, ERR));
+  GIVES(KABI_STATUS_ARGUMENT, kabi_consumer_committed(consumer, &bad, 1, 0, NULL, 0, &used, ERR));
   bad = partition_of(consumer_topic_of(consumer, "work"), -1, 0);
   GIVES(KABI_STATUS_ARGUMENT, kabi_consumer_committed(consumer, &bad, 1, 0, NULL, 0, &used, ERR));
   close_consumer(consumer);

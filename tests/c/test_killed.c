@@ -32,7 +32,7 @@ ROLE(consume) {
   step_t step = (step_t)atoi(argv[2]);
   int explicitly = step == AFTER_HANDLED || step == AFTER_COMMIT || step == AFTER_AUTO_COMMIT;
   kabi_consumer_t *consumer = new_consumer(argv[0], argv[1], "session.timeout.ms", "1000", "heartbeat.interval.ms", "100", "kafkabi.handled",
-                                           explicitly ? "explicit" : "implicit", "auto.commit.interval.ms", step == AFTER_AUTO_COMMIT ? "50" : "60000", NULL);
+                                           explicitly ? "explicit" : "poll", "auto.commit.interval.ms", step == AFTER_AUTO_COMMIT ? "50" : "60000", NULL);
   kabi_batch_t *batch = NULL;
   kabi_batch_info_t info;
   subscribe(consumer, "work");

@@ -50,13 +50,13 @@ TEST(topics_have_numbers) {
   GIVES(KABI_STATUS_BUFFER_TOO_SMALL, kabi_producer_topic_name(producer, one, NULL, 0, &length, ERR));
   static const int32_t unknown[] = {-1, -2, 12345, INT32_MIN, INT32_MAX};
   for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++) {
-    GIVES(KABI_STATUS_UNKNOWN_TOPIC, kabi_producer_topic_name(producer, unknown[i], name, sizeof name, &length, ERR));
+    GIVES(KABI_STATUS_ARGUMENT, kabi_producer_topic_name(producer, unknown[i], name, sizeof name, &length, ERR));
     kabi_message_t message = message_of(unknown[i], 0, NULL, "x");
-    GIVES(KABI_STATUS_UNKNOWN_TOPIC, kabi_producer_send(producer, &message, 0, ERR));
+    GIVES(KABI_STATUS_ARGUMENT, kabi_producer_send(producer, &message, 0, ERR));
   }
   /* Numbers are a producer's own. */
   kabi_message_t message = message_of(one, 0, NULL, "x");
-  GIVES(KABI_STATUS_UNKNOWN_TOPIC, kabi_producer_send(other, &message, 0, ERR));
+  GIVES(KABI_STATUS_ARGUMENT, kabi_producer_send(other, &message, 0, ERR));
   kabi_producer_free(other);
   end(producer);
 }
@@ -80,7 +80,7 @@ TEST(many_topics_keep_their_numbers) {
 }
 
 TEST(bad_topic_names_are_refused) {
-  static const char *const bad[] = {"", "\xff\xfe", "a\xc3"};
+  static const char *const bad[] = {"", "\xff\xfe", "a\xc3", ".", "..", "a b", "a/b", "a\nb", "gr\xc3\xbc\xc3\x9f" "e"};
   static char name[4096];
   kabi_producer_t *producer = start(1);
   int32_t topic = 77;
@@ -88,7 +88,7 @@ TEST(bad_topic_names_are_refused) {
   GIVES(KABI_STATUS_ARGUMENT, kabi_producer_topic(producer, name, &topic, ERR)); /* Kafka's bound is 249 */
   memset(name, 'n', sizeof name - 1);
   GIVES(KABI_STATUS_ARGUMENT, kabi_producer_topic(producer, name, &topic, ERR));
-  for (size_t i = 0; i < 3; i++) GIVES(KABI_STATUS_ARGUMENT, kabi_producer_topic(producer, bad[i], &topic, ERR));
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) GIVES(KABI_STATUS_ARGUMENT, kabi_producer_topic(producer, bad[i], &topic, ERR));
   CHECK_EQ(77, topic);
   name[249] = 0;
   OK(kabi_producer_topic(producer, name, &topic, ERR));
@@ -312,12 +312,10 @@ static void spoil(kabi_message_t *message, int how, kabi_header_t *header) {
     case 18: message->header_count = (size_t)1 << 58; break;
     case 19: header->name_length = INT64_MAX; break;
     case 20: header->value_length = INT64_MAX; break;
-    case 21: message->timestamp = -5; break;
-    case 22: message->timestamp = INT64_MIN; break;
     default: break;
   }
 }
-#define SPOILS 23
+#define SPOILS 21
 
 TEST(broken_messages_are_refused_with_a_message) {
   kabi_producer_t *producer = start(1);
@@ -640,7 +638,8 @@ TEST(close_delivers_what_was_sent) {
   int32_t fd;
   GIVES(KABI_STATUS_CLOSED, kabi_producer_drain(producer, 0, &event, 1, &count, NULL, 0, NULL, ERR));
   GIVES(KABI_STATUS_CLOSED, kabi_producer_poll(producer, -1, &count, ERR)); /* at once */
-  GIVES(KABI_STATUS_CLOSED, kabi_producer_event_fd(producer, &fd, ERR));
+  OK(kabi_producer_event_fd(producer, &fd, ERR));
+  CHECK(readable(fd, 0)); /* for good: an event loop sees the end */
   kabi_producer_free(producer);
   kabi_cluster_free(cluster);
 }
