@@ -1,0 +1,32 @@
+//! Link arguments of the shared library. librdkafka is built by the crate rdkafka-sys.
+
+use std::{env, fs};
+
+/// The file that holds the ABI's version; the soname's number is read from it.
+const VERSION_SOURCE: &str = "src/record/library.rs";
+
+fn main() {
+    println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-changed={VERSION_SOURCE}");
+    let target = env::var("CARGO_CFG_TARGET_OS").unwrap_or_default();
+    if target == "linux" {
+        // The soname carries the ABI's major number, so that two majors can be installed side by
+        // side. nodelete: threads and atfork handlers of ours must not outlive their code.
+        println!(
+            "cargo:rustc-cdylib-link-arg=-Wl,-soname,libkafkabi.so.{}",
+            abi_major()
+        );
+        println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete,-z,relro,-z,now");
+    }
+}
+
+/// Reads the major number out of `KABI_ABI_VERSION: u32 = 0xMMMM_mmmm`.
+fn abi_major() -> u32 {
+    let source = fs::read_to_string(VERSION_SOURCE).expect("read the ABI's version");
+    let digits = source
+        .split_once("pub const KABI_ABI_VERSION: u32 = 0x")
+        .and_then(|(_, rest)| rest.split_once(';'))
+        .map(|(digits, _)| digits.replace('_', ""))
+        .expect("KABI_ABI_VERSION as a hexadecimal literal");
+    u32::from_str_radix(&digits, 16).expect("a hexadecimal number") >> 16
+}

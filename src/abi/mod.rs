@@ -1,0 +1,22 @@
+//! The C ABI: `extern "C"` functions only. Each checks its arguments, calls the client and fills the
+//! error; what it does beyond that is somebody else's business. One file a noun.
+//!
+//! The header is generated from these files: a doc comment here is what a C programmer reads.
+
+// The contract of every export about its pointers is in the header's preamble and in its own comment.
+#![allow(clippy::missing_safety_doc)]
+
+mod arguments;
+mod boundary;
+mod handlers;
+mod handles;
+mod openable;
+mod partitions;
+
+pub mod config;
+pub mod cluster;
+pub mod consumer;
+pub mod consumer_poll;
+mod events;
+pub mod library;
+pub mod producer;

@@ -1,0 +1,176 @@
+//! Committing offsets and reading back what is committed.
+
+use super::{Consumer, Core, Key, Partition, SLICE};
+use crate::client::lifetime::{deadline_of, lock, remaining, remaining_up_to, wait_until, Held};
+use crate::error::{Error, Result};
+use crate::rd::partitions::PartitionList;
+use crate::rd::queue::EventKind;
+use crate::rd::signals;
+use crate::status::KABI_STATUS_NO_OFFSET;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+/// What is committed for a partition, or why that can't be told.
+#[derive(Debug, Clone)]
+pub struct Committed {
+    pub offset: i64,
+    pub leader_epoch: i32,
+    pub code: i32,
+    pub metadata: Option<Vec<u8>>,
+}
+
+/// How a commit ended: the whole's outcome, and that of each partition of librdkafka's list.
+pub struct Outcome {
+    pub result: Result<()>,
+    pub partitions: Option<PartitionList>,
+}
+
+impl Consumer {
+    /// Commits everything that is handled. Nothing new to commit is a success.
+    pub fn commit_handled(&self, timeout: Option<Duration>, timeout_ms: i32) -> Result<()> {
+        self.need_group("commit")?;
+        let wakes = self.core.wakes.load(Ordering::SeqCst);
+        let go_on = || self.core.go_on(wakes, "commit");
+        match self.core.commit(None, deadline_of(timeout), timeout_ms, go_on).result {
+            Err(e) if e.code == KABI_STATUS_NO_OFFSET => Ok(()),
+            other => other,
+        }
+    }
+
+    /// Commits these offsets. `status` is told of each one's outcome, unless the answer never came.
+    pub fn commit(
+        &self,
+        partitions: &[Partition<'_>],
+        timeout: Option<Duration>,
+        timeout_ms: i32,
+        mut status: impl FnMut(usize, i32),
+    ) -> Result<()> {
+        self.need_group("commit")?;
+        if let Some(bad) = partitions.iter().find(|p| p.offset < 0) {
+            return Err(Error::argument(format!(
+                "a commit of offset {}: it is the offset of the next record to read, 0 or more",
+                bad.offset
+            )));
+        }
+        let list = self.core.list(partitions)?;
+        let wakes = self.core.wakes.load(Ordering::SeqCst);
+        let go_on = || self.core.go_on(wakes, "commit");
+        let outcome = self.core.commit(Some(&list), deadline_of(timeout), timeout_ms, go_on);
+        if let Some(answers) = outcome.partitions {
+            for (i, element) in answers.iter().enumerate() {
+                status(i, element.code());
+            }
+        }
+        outcome.result
+    }
+
+    /// Asks what is committed, a result for each partition.
+    pub fn committed(
+        &self,
+        keys: &[Key],
+        timeout: Option<Duration>,
+        timeout_ms: i32,
+    ) -> Result<Vec<Committed>> {
+        self.need_group("committed")?;
+        let partitions: Vec<Partition<'_>> = keys
+            .iter()
+            .map(|&key| Partition { key, offset: -1001, leader_epoch: -1, metadata: None })
+            .collect();
+        let mut list = self.core.list(&partitions)?;
+        let ask = move |core: &Core, left: Duration| {
+            core.client.committed(&mut list, left).map(|()| {
+                list.iter()
+                    .map(|e| Committed {
+                        offset: e.offset(),
+                        leader_epoch: e.leader_epoch(),
+                        code: e.code(),
+                        metadata: e.metadata().map(<[u8]>::to_vec),
+                    })
+                    .collect()
+            })
+        };
+        self.aside("committed", timeout, timeout_ms, ask)
+    }
+
+    /// Runs a call of librdkafka's that can't be cut short on a thread of its own, and waits for it.
+    fn aside<T: Send + 'static>(
+        &self,
+        doing: &'static str,
+        timeout: Option<Duration>,
+        timeout_ms: i32,
+        body: impl FnOnce(&Core, Duration) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let wakes = self.core.wakes.load(Ordering::SeqCst);
+        let deadline = deadline_of(timeout);
+        let answer: Arc<(Mutex<Option<Result<T>>>, Condvar)> = Arc::default();
+        let (theirs, core): (_, Held<Core>) = (Arc::clone(&answer), self.core.clone());
+        let left = remaining_up_to(deadline, Duration::from_secs(24 * 3600));
+        let spawned = signals::spawn("kafkabi-ask", move || {
+            let outcome = body(&core, left);
+            drop(core);
+            *lock(&theirs.0) = Some(outcome);
+            theirs.1.notify_all();
+        });
+        spawned.map_err(|_| Error::system("starting a thread"))?;
+        let mut slot = lock(&answer.0);
+        loop {
+            if let Some(outcome) = slot.take() {
+                return outcome;
+            }
+            self.core.go_on(wakes, doing)?;
+            if remaining(deadline).is_some_and(|left| left.is_zero()) {
+                return Err(Error::timed_out(doing, timeout_ms));
+            }
+            let slice = Instant::now() + remaining_up_to(deadline, SLICE);
+            slot = wait_until(&answer.1, slot, Some(slice)).0;
+        }
+    }
+}
+
+impl Core {
+    /// Commits and waits for the answer while `go_on` says so.
+    pub(super) fn commit(
+        &self,
+        offsets: Option<&PartitionList>,
+        deadline: Option<Instant>,
+        timeout_ms: i32,
+        mut go_on: impl FnMut() -> Result<()>,
+    ) -> Outcome {
+        let failed = |error| Outcome { result: Err(error), partitions: None };
+        let Some(queue) = self.client.private_queue() else {
+            return failed(Error::system("making a queue"));
+        };
+        if let Err(error) = self.client.commit(offsets, &queue) {
+            return failed(error);
+        }
+        loop {
+            let slice = remaining_up_to(deadline, SLICE);
+            match queue.poll(Some(slice)) {
+                Some(event) if event.kind() == EventKind::Commit => {
+                    return outcome_of(event.code(), event.partitions());
+                }
+                Some(_) => {}
+                None if slice.is_zero() => return failed(Error::timed_out("commit", timeout_ms)),
+                None => {}
+            }
+            if let Err(error) = go_on() {
+                return failed(error);
+            }
+        }
+    }
+}
+
+/// The answer's own code, else the first partition's that failed.
+fn outcome_of(code: i32, partitions: Option<PartitionList>) -> Outcome {
+    let broken = partitions
+        .as_ref()
+        .and_then(|list| list.iter().find(|e| e.code() != 0))
+        .map(|e| Error::of_code(e.code(), &format!("commit of {}[{}]", e.topic(), e.partition())));
+    let result = match (code, broken) {
+        (0, None) => Ok(()),
+        (0, Some(error)) => Err(error),
+        (code, _) => Err(Error::of_code(code, "commit")),
+    };
+    Outcome { result, partitions }
+}

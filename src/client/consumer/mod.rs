@@ -1,0 +1,256 @@
+//! The consumer: group membership, assignment, positions and how it ends. Polling is in `poll`, commits
+//! in `commit`, what was handed out and handled in `tracking` and `ledger`.
+
+mod close;
+mod commit;
+mod ledger;
+mod poll;
+mod seek;
+mod service;
+mod tracking;
+
+pub use commit::Committed;
+pub use ledger::Key;
+pub use poll::{HeldBatch, PackedBatch};
+
+use crate::client::config::Config;
+use crate::client::events::Events;
+use crate::client::lifetime::{Control, Held};
+use crate::client::topics::Topics;
+use crate::error::{Error, Result};
+use crate::rd::client::{Client, Kind};
+use crate::rd::message::Messages;
+use crate::rd::partitions::PartitionList;
+use crate::rd::queue::Queue;
+use crate::record::{KABI_EVENT_LOG, KABI_OFFSET_INVALID};
+use once_cell::sync::OnceCell;
+use poll::{Gate, Pull};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::time::Duration;
+use tracking::{Hook, Tracking};
+
+/// Waits that librdkafka does not let us cut short are done in slices of this, so that a wake is seen in
+/// time.
+const SLICE: Duration = Duration::from_millis(50);
+
+/// What the program's handle, its batches and the service thread share. Fields are dropped in this
+/// order: what points into the client before the client.
+struct Core {
+    gate: Gate,
+    topics: Arc<Topics>,
+    /// Where records and assignment changes come from.
+    queue: Arc<Queue>,
+    /// Where everything else comes from.
+    main_queue: Queue,
+    client: Arc<Client>,
+    tracking: Arc<Tracking>,
+    events: Arc<Events>,
+    control: Arc<Control>,
+    /// Only `handled` says that records are handled, not the next poll.
+    explicit: bool,
+    auto_commit: bool,
+    has_group: bool,
+    closing: AtomicBool,
+    /// A wake that no poll for records has seen yet.
+    woken: AtomicBool,
+    /// Grows with each wake, which ends the waits that began before it.
+    wakes: AtomicU64,
+    /// Batches that the program has not freed.
+    batches: AtomicUsize,
+}
+
+/// An open consumer.
+pub struct Consumer {
+    core: Held<Core>,
+}
+
+/// A partition that a call names, by topic number.
+#[derive(Debug, Clone, Copy)]
+pub struct Partition<'a> {
+    pub key: Key,
+    pub offset: i64,
+    pub leader_epoch: i32,
+    pub metadata: Option<&'a [u8]>,
+}
+
+impl Consumer {
+    pub fn new(config: &Config) -> Result<Consumer> {
+        let (conf, settings) = config.build(Kind::Consumer)?;
+        let tracking: Arc<Tracking> = Arc::default();
+        let topics_cell = Arc::new(OnceCell::new());
+        let hook = Hook { tracking: Arc::clone(&tracking), topics: Arc::clone(&topics_cell) };
+        let client = Client::new(Kind::Consumer, conf, settings.events, Some(Box::new(hook)))?;
+        if settings.mask & KABI_EVENT_LOG != 0 {
+            client.logs_to_main_queue()?;
+        }
+        let no_queue = || Error::system("asking for the consumer's queues");
+        let main_queue = client.main_queue().ok_or_else(no_queue)?;
+        let queue = Arc::new(client.consumer_queue().ok_or_else(no_queue)?);
+        let topics = Arc::new(Topics::new());
+        let _ = topics_cell.set(Arc::downgrade(&topics));
+        let events = Arc::new(Events::new(settings.mask, settings.events_max));
+        let weak = Arc::downgrade(&queue);
+        // A poll for records runs the handlers, so an event ends its wait.
+        events.set_hook(move || {
+            if let Some(queue) = weak.upgrade() {
+                queue.wake();
+            }
+        });
+        let core = Arc::new(Core {
+            gate: Gate::new(Pull::new(Messages::new(&client))),
+            topics,
+            queue,
+            main_queue,
+            client,
+            tracking,
+            events,
+            control: Arc::default(),
+            explicit: settings.handled_explicit,
+            auto_commit: settings.auto_commit,
+            has_group: settings.group_id.is_some(),
+            closing: AtomicBool::new(false),
+            woken: AtomicBool::new(false),
+            wakes: AtomicU64::new(0),
+            batches: AtomicUsize::new(0),
+        });
+        let control = Arc::clone(&core.control);
+        service::start(Arc::clone(&core))?;
+        let watched = Arc::downgrade(&core);
+        core.events.set_more(move || watched.upgrade().is_some_and(|core| core.has_records()));
+        Ok(Consumer { core: Held::new(core, control) })
+    }
+
+    pub fn events(&self) -> &Arc<Events> {
+        &self.core.events
+    }
+
+    pub fn control(&self) -> &Arc<Control> {
+        &self.core.control
+    }
+
+    pub fn topic(&self, name: &str) -> Result<i32> {
+        self.core.topics.number(&self.core.client, name)
+    }
+
+    pub fn topic_name(&self, number: i32) -> Result<&str> {
+        self.core.topics.get(number).map(|entry| &*entry.name)
+    }
+
+    /// Ends the poll for records and the one for events in progress, or else the next one of each, and
+    /// other waits in progress.
+    pub fn wake(&self) {
+        self.core.wakes.fetch_add(1, Ordering::SeqCst);
+        self.core.woken.store(true, Ordering::SeqCst);
+        self.core.events.wake();
+        self.core.queue.wake();
+    }
+
+    /// Calls that wait give up with CLOSED from now on.
+    pub fn begin_close(&self) {
+        self.core.closing.store(true, Ordering::SeqCst);
+        self.core.events.nudge();
+        self.core.queue.wake();
+    }
+
+    fn need_group(&self, doing: &str) -> Result<()> {
+        if self.core.has_group {
+            return Ok(());
+        }
+        Err(Error::new(
+            crate::status::KABI_STATUS_UNKNOWN_GROUP,
+            format!("{doing} needs the property group.id, which is not set"),
+        ))
+    }
+
+    /// Joins the group for these topics: names, or regular expressions that begin with '^'.
+    pub fn subscribe<'a>(&self, topics: impl ExactSizeIterator<Item = &'a str>) -> Result<()> {
+        self.need_group("subscribe")?;
+        if topics.len() == 0 {
+            return Err(Error::argument("subscribe to no topics: use unsubscribe to leave"));
+        }
+        let mut list = PartitionList::new(topics.len())?;
+        for topic in topics {
+            if !topic.starts_with('^') {
+                crate::client::topics::check_name(topic)?;
+            }
+            list.add(topic, -1)?;
+        }
+        self.core.client.subscribe(&list)
+    }
+
+    /// Leaves the group.
+    pub fn unsubscribe(&self) -> Result<()> {
+        self.core.client.unsubscribe()
+    }
+
+    /// Reads exactly these partitions, from the offsets given.
+    pub fn assign(&self, partitions: &[Partition<'_>]) -> Result<()> {
+        let list = self.core.list(partitions)?;
+        self.core.visit(|pull| {
+            let outcome = match partitions.is_empty() {
+                true => self.core.client.assign(None),
+                false => self.core.client.assign(Some(&list)),
+            };
+            if outcome.is_ok() {
+                pull.withheld.retain(|_| false);
+                self.core.tracking.with(|state| {
+                    state.assigned_anew();
+                    for p in partitions.iter().filter(|p| p.offset >= 0) {
+                        state.moved(p.key, Some(p.offset));
+                    }
+                });
+            }
+            outcome
+        })
+    }
+
+    /// The partitions assigned now, with their topics' numbers.
+    pub fn assignment(&self) -> Result<Vec<Key>> {
+        let list = self.core.client.assignment()?;
+        list.iter().map(|e| Ok((self.topic(e.topic())?, e.partition()))).collect()
+    }
+
+    /// The offset after the last record handed out of a partition, or where it was told to begin.
+    pub fn position(&self, key: Key) -> Result<i64> {
+        self.core.topics.get(key.0)?;
+        let position = self.core.tracking.with(|state| state.position(key));
+        Ok(position.unwrap_or(KABI_OFFSET_INVALID))
+    }
+
+    /// The first `count` records of a batch are handled.
+    pub fn handled(&self, number: u64, count: usize) -> Result<()> {
+        let core = &self.core;
+        core.tracking.store(&core.client, &core.topics, |s| s.ledger.handled(number, count))
+    }
+}
+
+impl Core {
+    /// A list of librdkafka's with these partitions.
+    fn list(&self, partitions: &[Partition<'_>]) -> Result<PartitionList> {
+        let mut list = PartitionList::new(partitions.len())?;
+        for p in partitions {
+            let (topic, partition) = p.key;
+            if partition < 0 {
+                return Err(Error::argument(format!("partition {partition} is negative")));
+            }
+            let name = &self.topics.get(topic)?.name;
+            list.add(name, partition)?
+                .offset(p.offset)
+                .leader_epoch(p.leader_epoch)
+                .metadata(p.metadata);
+        }
+        Ok(list)
+    }
+
+    /// Whether a wait that began at `wakes` is to go on.
+    fn go_on(&self, wakes: u64, doing: &str) -> Result<()> {
+        if self.closing.load(Ordering::SeqCst) {
+            return Err(Error::closed("consumer"));
+        }
+        if self.wakes.load(Ordering::SeqCst) != wakes {
+            return Err(Error::interrupted(doing));
+        }
+        Ok(())
+    }
+}

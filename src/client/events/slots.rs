@@ -1,0 +1,99 @@
+//! Back-pressure. Each accepted record whose report is wanted takes a slot, given back when the report is
+//! drained, so the reports that wait are bounded by the slots and the service thread never has to wait
+//! for a reader. Who finds no slot, or finds librdkafka's own queue full, may wait here for space.
+
+use crate::client::lifetime::{lock, wait_until};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex};
+use std::time::Instant;
+
+pub struct Slots {
+    free: AtomicI64,
+    waiters: AtomicUsize,
+    news: Mutex<u64>,
+    changed: Condvar,
+}
+
+impl Slots {
+    pub fn new(count: usize) -> Slots {
+        Slots {
+            free: AtomicI64::new(i64::try_from(count).unwrap_or(i64::MAX)),
+            waiters: AtomicUsize::new(0),
+            news: Mutex::new(0),
+            changed: Condvar::new(),
+        }
+    }
+
+    /// Takes up to `wanted` slots; how many it got.
+    #[inline]
+    pub fn take(&self, wanted: usize) -> usize {
+        let want = i64::try_from(wanted).unwrap_or(i64::MAX);
+        let before = self.free.fetch_sub(want, Ordering::SeqCst);
+        if before >= want {
+            return wanted;
+        }
+        let got = before.clamp(0, want);
+        self.free.fetch_add(want - got, Ordering::SeqCst);
+        usize::try_from(got).unwrap_or(0)
+    }
+
+    /// Gives slots back that were drained or not used.
+    #[inline]
+    pub fn give(&self, count: usize) {
+        if count > 0 {
+            self.free.fetch_add(i64::try_from(count).unwrap_or(0), Ordering::SeqCst);
+            self.notify();
+        }
+    }
+
+    /// Something that a waiter may wait for has happened: slots, space in librdkafka's queue, a wake or
+    /// a close.
+    #[inline]
+    pub fn notify(&self) {
+        // The waiter counts itself before it looks whether there is space; we make space before we
+        // look for waiters. One of the two sees the other.
+        if self.waiters.load(Ordering::SeqCst) > 0 {
+            *lock(&self.news) += 1;
+            self.changed.notify_all();
+        }
+    }
+
+    /// Repeats `attempt` until it gives a result, waiting for news between two attempts. `None` when the
+    /// time is up.
+    pub fn wait<T>(
+        &self,
+        deadline: Option<Instant>,
+        mut attempt: impl FnMut() -> Option<T>,
+    ) -> Option<T> {
+        let _waiter = Waiter::of(&self.waiters);
+        loop {
+            let seen = *lock(&self.news);
+            if let Some(result) = attempt() {
+                return Some(result);
+            }
+            let mut news = lock(&self.news);
+            while *news == seen {
+                let (next, in_time) = wait_until(&self.changed, news, deadline);
+                news = next;
+                if !in_time {
+                    return None;
+                }
+            }
+        }
+    }
+}
+
+struct Waiter<'a>(&'a AtomicUsize);
+
+impl<'a> Waiter<'a> {
+    fn of(count: &'a AtomicUsize) -> Waiter<'a> {
+        count.fetch_add(1, Ordering::SeqCst);
+        Waiter(count)
+    }
+}
+
+impl Drop for Waiter<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}

@@ -1,0 +1,187 @@
+//! How a client ends. Its service thread holds the client's core until nobody else does, and destroys it
+//! there, so that no thread of the program ever waits for librdkafka's threads, and a client that can't
+//! be destroyed yet (live batches, a call still inside) delays no other.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+/// Locks, whatever a panicking thread left behind: all state under these locks is valid at every step.
+pub fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// Waits on a condition until `deadline` (`None`: for ever). False when the time is up.
+pub fn wait_until<'a, T>(
+    condvar: &Condvar,
+    guard: MutexGuard<'a, T>,
+    deadline: Option<Instant>,
+) -> (MutexGuard<'a, T>, bool) {
+    match remaining(deadline) {
+        None => (condvar.wait(guard).unwrap_or_else(|p| p.into_inner()), true),
+        Some(Duration::ZERO) => (guard, false),
+        Some(left) => {
+            let (guard, _) = condvar.wait_timeout(guard, left).unwrap_or_else(|p| p.into_inner());
+            (guard, true)
+        }
+    }
+}
+
+/// The deadline of a call with this time-out. One too far to be told apart from "never" is none.
+pub fn deadline_of(timeout: Option<Duration>) -> Option<Instant> {
+    timeout.and_then(|t| Instant::now().checked_add(t))
+}
+
+/// What is left of the time (`None`: for ever).
+pub fn remaining(deadline: Option<Instant>) -> Option<Duration> {
+    deadline.map(|d| d.saturating_duration_since(Instant::now()))
+}
+
+/// What is left of the time, but at most `slice`.
+pub fn remaining_up_to(deadline: Option<Instant>, slice: Duration) -> Duration {
+    remaining(deadline).map_or(slice, |left| left.min(slice))
+}
+
+/// Tells a client's service thread to stop, and others that it has ended.
+#[derive(Default)]
+pub struct Control {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default, Clone, Copy)]
+struct State {
+    stopping: bool,
+    ended: bool,
+}
+
+impl Control {
+    /// The service thread is to end. The caller wakes it.
+    pub fn stop(&self) {
+        lock(&self.state).stopping = true;
+        self.changed.notify_all();
+    }
+
+    pub fn is_stopping(&self) -> bool {
+        lock(&self.state).stopping
+    }
+
+    /// Waits until nobody but the caller holds the core.
+    pub fn wait_for_sole<T>(&self, core: &Arc<T>) {
+        let mut state = lock(&self.state);
+        while Arc::strong_count(core) > 1 {
+            state = wait_until(&self.changed, state, None).0;
+        }
+    }
+
+    pub fn set_ended(&self) {
+        lock(&self.state).ended = true;
+        self.changed.notify_all();
+    }
+
+    /// Waits until the service thread has destroyed everything. False when the time is up.
+    pub fn wait_for_end(&self, deadline: Option<Instant>) -> bool {
+        let mut state = lock(&self.state);
+        while !state.ended {
+            let (next, in_time) = wait_until(&self.changed, state, deadline);
+            state = next;
+            if !in_time {
+                return state.ended;
+            }
+        }
+        true
+    }
+}
+
+/// A hold on a core. Dropping it lets the service thread look whether it is alone now: first the hold
+/// goes, then the news, which is the order of the fields.
+pub struct Held<T> {
+    core: Arc<T>,
+    news: News,
+}
+
+struct News(Arc<Control>);
+
+impl<T> Held<T> {
+    pub fn new(core: Arc<T>, control: Arc<Control>) -> Held<T> {
+        Held { core, news: News(control) }
+    }
+}
+
+impl<T> std::ops::Deref for Held<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.core
+    }
+}
+
+impl<T> Clone for Held<T> {
+    fn clone(&self) -> Self {
+        Held { core: Arc::clone(&self.core), news: News(Arc::clone(&self.news.0)) }
+    }
+}
+
+impl Drop for News {
+    fn drop(&mut self) {
+        // The waiter counts the holders under this lock, so it can't miss the news.
+        let _state = lock(&self.0.state);
+        self.0.changed.notify_all();
+    }
+}
+
+/// How many service threads run in this process.
+static RUNNING: AtomicUsize = AtomicUsize::new(0);
+static FORKS: AtomicUsize = AtomicUsize::new(0);
+
+/// Where `wait_for_all` waits. A lock may be held by another thread at the moment of a fork, and then
+/// stays locked in the child for good, so each generation of forks has its own.
+static ENDINGS: [(Mutex<()>, Condvar); 64] = [const { (Mutex::new(()), Condvar::new()) }; 64];
+
+fn endings() -> &'static (Mutex<()>, Condvar) {
+    let [first, ..] = &ENDINGS;
+    ENDINGS.get(FORKS.load(Ordering::SeqCst) % ENDINGS.len()).unwrap_or(first)
+}
+
+/// To be called in a forked child before anything else: the parent's threads are not there. Only stores
+/// to atomics.
+pub fn after_fork() {
+    FORKS.fetch_add(1, Ordering::SeqCst);
+    RUNNING.store(0, Ordering::SeqCst);
+}
+
+/// Counts a service thread for as long as it lives.
+pub struct Running(());
+
+impl Running {
+    pub fn begin() -> Running {
+        RUNNING.fetch_add(1, Ordering::SeqCst);
+        Running(())
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        RUNNING.fetch_sub(1, Ordering::SeqCst);
+        let (mutex, condvar) = endings();
+        let _guard = lock(mutex);
+        condvar.notify_all();
+    }
+}
+
+/// Waits until every client's service thread has ended. Otherwise how many are left when the time is up.
+pub fn wait_for_all(deadline: Option<Instant>) -> Result<(), usize> {
+    let (mutex, condvar) = endings();
+    let mut guard = lock(mutex);
+    loop {
+        let left = RUNNING.load(Ordering::SeqCst);
+        if left == 0 {
+            return Ok(());
+        }
+        let (next, in_time) = wait_until(condvar, guard, deadline);
+        guard = next;
+        if !in_time {
+            return Err(left);
+        }
+    }
+}

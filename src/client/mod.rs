@@ -1,0 +1,12 @@
+//! The safe core: producer, consumer, embedded cluster, configuration, events. It knows nothing of C: no
+//! raw pointers are followed here and no function pointers are called.
+
+pub mod cluster;
+pub mod config;
+pub mod consumer;
+pub mod events;
+pub mod lifetime;
+pub mod packed;
+pub mod producer;
+mod service;
+pub mod topics;

@@ -1,0 +1,273 @@
+//! The packed record format, the same in both directions: a fixed header (`kabi_packed_t`), then key,
+//! value, headers, and zeros up to a multiple of eight. Each header is two 32-bit lengths, the name, one
+//! NUL and the value. All numbers are in native byte order.
+//!
+//! Bytes from a caller are not trusted: every length is checked against what is there.
+
+use crate::error::{Error, Result};
+use crate::rd::message::MessageRef;
+use crate::rd::produce::OutHeader;
+use crate::record::kabi_packed_t;
+use std::mem::offset_of;
+
+pub const HEADER: usize = size_of::<kabi_packed_t>();
+const ALIGN: usize = 8;
+
+/// A record in a packed buffer, checked.
+pub struct Packed<'a> {
+    pub topic: i32,
+    pub partition: i32,
+    pub timestamp: i64,
+    pub token: u64,
+    pub key: Option<&'a [u8]>,
+    pub value: Option<&'a [u8]>,
+    pub headers: PackedHeaders<'a>,
+}
+
+/// Reads numbers and byte runs from the front.
+#[derive(Clone, Copy)]
+struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    #[inline]
+    fn take(&mut self, length: usize) -> Option<&'a [u8]> {
+        let (front, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        Some(front)
+    }
+
+    #[inline]
+    fn i32(&mut self) -> Option<i32> {
+        self.take(4)?.try_into().ok().map(i32::from_ne_bytes)
+    }
+
+    /// A part that may be null, which a length of -1 says.
+    #[inline]
+    fn part(&mut self, length: i32) -> Option<Option<&'a [u8]>> {
+        match usize::try_from(length) {
+            Ok(length) => self.take(length).map(Some),
+            Err(_) => (length == -1).then_some(None),
+        }
+    }
+}
+
+#[inline]
+fn field<const N: usize>(record: &[u8], at: usize) -> [u8; N] {
+    record.get(at..).and_then(|r| r.first_chunk::<N>()).copied().unwrap_or([0; N])
+}
+
+macro_rules! read {
+    ($type:ty, $record:expr, $field:ident) => {
+        <$type>::from_ne_bytes(field($record, offset_of!(kabi_packed_t, $field)))
+    };
+}
+
+/// The headers of a record in a packed buffer, checked when the record was.
+#[derive(Clone, Copy)]
+pub struct PackedHeaders<'a> {
+    rest: Reader<'a>,
+    left: usize,
+}
+
+impl<'a> Iterator for PackedHeaders<'a> {
+    type Item = OutHeader<'a>;
+
+    fn next(&mut self) -> Option<OutHeader<'a>> {
+        self.left = self.left.checked_sub(1)?;
+        let name_length = self.rest.i32()?;
+        let value_length = self.rest.i32()?;
+        let name_with_nul = self.rest.take(usize::try_from(name_length).ok()?.checked_add(1)?)?;
+        let value = self.rest.part(value_length)?;
+        Some(OutHeader { name_with_nul, value })
+    }
+}
+
+impl PackedHeaders<'_> {
+    pub fn is_empty(&self) -> bool {
+        self.left == 0
+    }
+}
+
+/// Walks the records of a packed buffer.
+pub struct Decoder<'a> {
+    rest: &'a [u8],
+    left: usize,
+    index: usize,
+    /// A record lied about its size, so that nothing after it can be found.
+    lost: bool,
+}
+
+impl<'a> Decoder<'a> {
+    pub fn new(buffer: &'a [u8], count: usize) -> Decoder<'a> {
+        Decoder { rest: buffer, left: count, index: 0, lost: false }
+    }
+
+    /// What is left after the last record.
+    pub fn left_over(&self) -> usize {
+        if self.lost { 0 } else { self.rest.len() }
+    }
+}
+
+impl<'a> Iterator for Decoder<'a> {
+    type Item = Result<Packed<'a>>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Result<Packed<'a>>> {
+        self.left = self.left.checked_sub(1)?;
+        let index = self.index;
+        self.index += 1;
+        if self.lost {
+            return Some(Err(bad(index, "an earlier record's size is wrong, so it can't be found")));
+        }
+        match frame(self.rest) {
+            Ok((record, rest)) => {
+                self.rest = rest;
+                Some(decode(record).map_err(|why| bad(index, why)))
+            }
+            Err(why) => {
+                self.lost = true;
+                Some(Err(bad(index, why)))
+            }
+        }
+    }
+}
+
+#[cold]
+fn bad(index: usize, why: &str) -> Error {
+    Error::argument(format!("packed record {index}: {why}"))
+}
+
+/// Cuts off one record by its size.
+#[inline]
+fn frame(rest: &[u8]) -> std::result::Result<(&[u8], &[u8]), &'static str> {
+    if rest.len() < HEADER {
+        return Err("the buffer ends before its 64 bytes of header");
+    }
+    let Ok(size) = usize::try_from(read!(u32, rest, size)) else {
+        return Err("its size is more than memory holds");
+    };
+    if size < HEADER {
+        return Err("its size is smaller than its header");
+    }
+    if size % ALIGN != 0 {
+        return Err("its size is not a multiple of 8");
+    }
+    rest.split_at_checked(size).ok_or("its size goes past the end of the buffer")
+}
+
+fn decode(record: &[u8]) -> std::result::Result<Packed<'_>, &'static str> {
+    if usize::from(read!(u16, record, header_size)) != HEADER {
+        return Err("its header_size is not 64");
+    }
+    if read!(u16, record, flags) != 0 {
+        return Err("its flags are not 0");
+    }
+    if read!(i32, record, code) != 0 {
+        return Err("its code is not 0: an entry that tells of an error can't be sent");
+    }
+    let mut body = Reader(record.get(HEADER..).unwrap_or_default());
+    let key = body.part(read!(i32, record, key_length)).ok_or("its key_length is wrong")?;
+    let value = body.part(read!(i32, record, value_length)).ok_or("its value_length is wrong")?;
+    let left = usize::try_from(read!(i32, record, header_count))
+        .map_err(|_| "its header_count is negative")?;
+    let headers = PackedHeaders { rest: body, left };
+    check_headers(headers)?;
+    Ok(Packed {
+        topic: read!(i32, record, topic),
+        partition: read!(i32, record, partition),
+        timestamp: read!(i64, record, timestamp),
+        token: read!(u64, record, token),
+        key,
+        value,
+        headers,
+    })
+}
+
+fn check_headers(mut headers: PackedHeaders<'_>) -> std::result::Result<(), &'static str> {
+    while !headers.is_empty() {
+        let header = headers.next().ok_or("a header goes past its end")?;
+        match header.name_with_nul.split_last() {
+            Some((0, name)) if name.contains(&0) => return Err("a header's name has a NUL inside"),
+            Some((0, name)) if std::str::from_utf8(name).is_err() => {
+                return Err("a header's name is not UTF-8")
+            }
+            Some((0, _)) => {}
+            _ => return Err("a header's name is not followed by a NUL"),
+        }
+    }
+    Ok(())
+}
+
+fn part_length(part: Option<&[u8]>) -> i32 {
+    // Kafka's own lengths are 32 bits.
+    part.map_or(-1, |p| i32::try_from(p.len()).unwrap_or(i32::MAX))
+}
+
+/// How many bytes a message takes, and how many headers it has.
+fn measure(message: MessageRef<'_>) -> (usize, i32) {
+    let length = |part: Option<&[u8]>| part.map_or(0, <[u8]>::len);
+    let mut size = HEADER + length(message.key()) + length(message.value());
+    let mut count = 0;
+    if message.code() == 0 {
+        for header in message.headers() {
+            size += 8 + header.name.to_bytes_with_nul().len() + length(header.value);
+            count += 1;
+        }
+    }
+    (size.next_multiple_of(ALIGN), count)
+}
+
+/// Writes runs of bytes one after the other.
+struct Writer<'a> {
+    rest: &'a mut [u8],
+}
+
+impl Writer<'_> {
+    #[inline]
+    fn put(&mut self, bytes: &[u8]) {
+        let rest = std::mem::take(&mut self.rest);
+        if let Some((front, rest)) = rest.split_at_mut_checked(bytes.len()) {
+            front.copy_from_slice(bytes);
+            self.rest = rest;
+        }
+    }
+}
+
+/// Packs a message at the front of `buffer`: how many bytes it took, or would need.
+pub fn encode(
+    message: MessageRef<'_>,
+    topic: i32,
+    buffer: &mut [u8],
+) -> std::result::Result<usize, usize> {
+    let (size, header_count) = measure(message);
+    let Some(record) = buffer.get_mut(..size) else { return Err(size) };
+    let (timestamp, timestamp_type) = message.timestamp();
+    let mut writer = Writer { rest: record };
+    // The fields in the order of kabi_packed_t, which has no padding between them.
+    writer.put(&u32::try_from(size).unwrap_or(u32::MAX).to_ne_bytes());
+    writer.put(&(HEADER as u16).to_ne_bytes());
+    writer.put(&0u16.to_ne_bytes());
+    writer.put(&topic.to_ne_bytes());
+    writer.put(&message.partition().to_ne_bytes());
+    writer.put(&message.offset().to_ne_bytes());
+    writer.put(&timestamp.to_ne_bytes());
+    writer.put(&0u64.to_ne_bytes());
+    writer.put(&part_length(message.key()).to_ne_bytes());
+    writer.put(&part_length(message.value()).to_ne_bytes());
+    writer.put(&header_count.to_ne_bytes());
+    writer.put(&message.leader_epoch().to_ne_bytes());
+    writer.put(&message.code().to_ne_bytes());
+    writer.put(&timestamp_type.to_ne_bytes());
+    writer.put(message.key().unwrap_or_default());
+    writer.put(message.value().unwrap_or_default());
+    if header_count > 0 {
+        for header in message.headers() {
+            writer.put(&part_length(Some(header.name.to_bytes())).to_ne_bytes());
+            writer.put(&part_length(header.value).to_ne_bytes());
+            writer.put(header.name.to_bytes_with_nul());
+            writer.put(header.value.unwrap_or_default());
+        }
+    }
+    writer.rest.fill(0);
+    Ok(size)
+}

@@ -1,0 +1,192 @@
+//! The producer: topic numbers, flush, purge, and how it ends. Sending is in `send`, what the service
+//! thread does in `service`.
+
+mod send;
+mod service;
+
+pub use send::{Bulk, Entry, Record};
+
+use crate::client::config::Config;
+use crate::client::events::Events;
+use crate::client::lifetime::{deadline_of, remaining_up_to, Control, Held};
+use crate::client::topics::Topics;
+use crate::error::{Error, Result};
+use crate::rd::client::{Client, Kind};
+use crate::rd::queue::Queue;
+use crate::rd::signals;
+use crate::record::{KABI_EVENT_LOG, KABI_EVENT_REPORT, KABI_PURGE_IN_FLIGHT, KABI_PURGE_QUEUED};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Waits that librdkafka does not let us cut short are done in slices of this, so that a wake is seen in
+/// time.
+const SLICE: Duration = Duration::from_millis(50);
+
+/// What the program's handle and the service thread share. Fields are dropped in this order.
+struct Core {
+    topics: Topics,
+    queue: Queue,
+    client: Arc<Client>,
+    events: Arc<Events>,
+    control: Arc<Control>,
+    /// Reports are wanted: each accepted record takes a slot.
+    reporting: bool,
+    report_latency: bool,
+    message_timeout: Option<Duration>,
+    /// Calls that wait are to give up.
+    closing: AtomicBool,
+    /// Grows with each wake, which ends the waits that began before it.
+    wakes: AtomicU64,
+}
+
+/// An open producer. Dropping it without `finish` or `abandon` leaves what is queued to librdkafka's
+/// destroy, which loses it.
+pub struct Producer {
+    core: Held<Core>,
+}
+
+impl Producer {
+    pub fn new(config: &Config) -> Result<Producer> {
+        let (conf, settings) = config.build(Kind::Producer)?;
+        let client = Client::new(Kind::Producer, conf, settings.events, None)?;
+        if settings.mask & KABI_EVENT_LOG != 0 {
+            client.logs_to_main_queue()?;
+        }
+        let queue = client.main_queue().ok_or_else(|| Error::system("asking for the queue"))?;
+        let core = Arc::new(Core {
+            topics: Topics::new(),
+            queue,
+            client,
+            events: Arc::new(Events::new(settings.mask, settings.events_max)),
+            control: Arc::default(),
+            reporting: settings.mask & KABI_EVENT_REPORT != 0,
+            report_latency: settings.report_latency,
+            message_timeout: settings.message_timeout,
+            closing: AtomicBool::new(false),
+            wakes: AtomicU64::new(0),
+        });
+        let control = Arc::clone(&core.control);
+        service::start(Arc::clone(&core))?;
+        Ok(Producer { core: Held::new(core, control) })
+    }
+
+    pub fn events(&self) -> &Arc<Events> {
+        &self.core.events
+    }
+
+    pub fn control(&self) -> &Arc<Control> {
+        &self.core.control
+    }
+
+    pub fn topic(&self, name: &str) -> Result<i32> {
+        self.core.topics.number(&self.core.client, name)
+    }
+
+    pub fn topic_name(&self, number: i32) -> Result<&str> {
+        self.core.topics.get(number).map(|entry| &*entry.name)
+    }
+
+    /// Ends waits in progress and the poll for events in progress, or else the next one.
+    pub fn wake(&self) {
+        self.core.wakes.fetch_add(1, Ordering::SeqCst);
+        self.core.events.wake();
+    }
+
+    /// Calls that wait give up with CLOSED from now on.
+    pub fn begin_close(&self) {
+        self.core.closing.store(true, Ordering::SeqCst);
+        self.core.events.nudge();
+    }
+
+    /// Waits until every accepted record has its report. Returns how many failed since the last flush
+    /// that was finished.
+    pub fn flush(&self, timeout: Option<Duration>, timeout_ms: i32) -> Result<u64> {
+        let wakes = self.core.wakes.load(Ordering::SeqCst);
+        let deadline = deadline_of(timeout);
+        let done = self.flush_slices(deadline, || {
+            if self.core.closing.load(Ordering::SeqCst) {
+                Err(Error::closed("producer"))
+            } else if self.core.wakes.load(Ordering::SeqCst) != wakes {
+                Err(Error::interrupted("flush"))
+            } else {
+                Ok(())
+            }
+        })?;
+        if done {
+            return Ok(self.core.events.take_failed());
+        }
+        let left = self.core.client.outstanding();
+        let error = Error::timed_out("flush", timeout_ms);
+        let message = format!("{}; {left} records are still under way", error.message);
+        Err(Error { message, ..error })
+    }
+
+    /// False when the time is up.
+    fn flush_slices(
+        &self,
+        deadline: Option<Instant>,
+        mut go_on: impl FnMut() -> Result<()>,
+    ) -> Result<bool> {
+        loop {
+            let slice = remaining_up_to(deadline, SLICE);
+            if self.core.client.flush(Some(slice)) {
+                return Ok(true);
+            }
+            go_on()?;
+            if slice.is_zero() {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// Gives up records: their reports say so.
+    pub fn purge(&self, what: u32) -> Result<()> {
+        if what == 0 || what & !(KABI_PURGE_QUEUED | KABI_PURGE_IN_FLIGHT) != 0 {
+            return Err(Error::argument(format!(
+                "purge of {what:#x}: it is KABI_PURGE_QUEUED, KABI_PURGE_IN_FLIGHT or both"
+            )));
+        }
+        self.core.client.purge(what & KABI_PURGE_QUEUED != 0, what & KABI_PURGE_IN_FLIGHT != 0)
+    }
+
+    /// The first part of a close, with no other call inside: waits for reports until the deadline, then
+    /// gives up the rest. Returns how many records were not delivered since the last finished flush.
+    pub fn finish(self, deadline: Option<Instant>) -> u64 {
+        let done = self.flush_slices(deadline, || Ok(())).unwrap_or(false);
+        let mut undelivered = 0;
+        if !done {
+            undelivered = self.core.client.outstanding() as u64;
+            // Each of them gets its report from the service thread, which ends when all have.
+            let _ = self.core.client.purge(true, true);
+        }
+        undelivered += self.core.events.failed();
+        self.core.control.stop();
+        self.core.queue.wake();
+        undelivered
+    }
+
+    /// A free without a close: what is queued is flushed in the background within message.timeout.ms.
+    pub fn abandon(self) {
+        self.core.closing.store(true, Ordering::SeqCst);
+        if self.core.client.outstanding() == 0 {
+            self.finish(deadline_of(Some(Duration::ZERO)));
+            return;
+        }
+        let cell = Arc::new(std::sync::Mutex::new(Some(self)));
+        let theirs = Arc::clone(&cell);
+        let finish = |cell: &std::sync::Mutex<Option<Producer>>, at_once: bool| {
+            let Some(producer) = crate::client::lifetime::lock(cell).take() else { return };
+            let timeout = if at_once { Some(Duration::ZERO) } else { producer.core.message_timeout };
+            let undelivered = producer.finish(deadline_of(timeout));
+            if undelivered > 0 {
+                eprintln!(
+                    "kafkabi: a producer was freed without a close; {undelivered} records were not delivered"
+                );
+            }
+        };
+        if signals::spawn("kafkabi-free", move || finish(&theirs, false)).is_err() {
+            finish(&cell, true);
+        }
+    }
+}

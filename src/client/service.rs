@@ -1,0 +1,91 @@
+//! The service thread that each client owns: it blocks on librdkafka's event queue, turns what comes into
+//! events of ours, and at the end waits until it is alone with the client and destroys it.
+
+use crate::client::events::Events;
+use crate::client::lifetime::{Control, Running};
+use crate::error::{flags_from, flags_of, Error, Result};
+use crate::rd::client::Client;
+use crate::rd::queue::{Event, EventKind, Queue};
+use crate::rd::signals;
+use crate::status::{KABI_STATUS_FATAL, KABI_STATUS_SYSTEM};
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// While stopping: how long to wait for the last events. Those of purged records come within
+/// milliseconds.
+const LAST_EVENTS: Duration = Duration::from_secs(10);
+
+/// What a client has to have for its service thread.
+pub trait Served: Send + Sync + 'static {
+    fn control(&self) -> &Arc<Control>;
+    fn events(&self) -> &Arc<Events>;
+    fn queue(&self) -> &Queue;
+    fn client(&self) -> &Client;
+    /// Nothing is under way any more that an event is to tell of.
+    fn is_settled(&self) -> bool;
+}
+
+/// Starts the thread. `take` is given all events.
+pub fn start<C: Served>(
+    name: &str,
+    core: Arc<C>,
+    take: impl FnMut(&C, Event) + Send + 'static,
+) -> Result<()> {
+    let running = Running::begin();
+    signals::spawn(name, move || run(core, take, running))
+        .map(drop)
+        .map_err(|e| Error::new(KABI_STATUS_SYSTEM, format!("starting a thread: {e}")))
+}
+
+fn run<C: Served>(core: Arc<C>, mut take: impl FnMut(&C, Event), running: Running) {
+    let mut serve = |timeout| {
+        let Some(event) = core.queue().poll(timeout) else { return };
+        // A fault of ours must not take the thread away that everybody waits for.
+        if catch_unwind(AssertUnwindSafe(|| take(&core, event))).is_err() {
+            eprintln!("kafkabi: a fault in a service thread was caught, please report it");
+        }
+    };
+    while !core.control().is_stopping() {
+        serve(None);
+    }
+    let deadline = Instant::now() + LAST_EVENTS;
+    while !core.is_settled() && Instant::now() < deadline {
+        serve(Some(Duration::from_millis(10)));
+    }
+    let control = Arc::clone(core.control());
+    core.events().finish();
+    control.wait_for_sole(&core);
+    drop(core);
+    control.set_ended();
+    drop(running);
+}
+
+/// Errors, log lines and statistics. Others are of no use here and dropped.
+pub fn take_common<C: Served>(core: &C, event: &Event) {
+    let events = core.events();
+    match event.kind() {
+        EventKind::Error => take_error(core.client(), events, event),
+        EventKind::Log => {
+            if let Some(line) = event.log() {
+                events.push_line(line.level, format!("{}: {}", line.facility, line.text));
+            }
+        }
+        EventKind::Statistics => events.push_statistics(event.statistics()),
+        _ => {}
+    }
+}
+
+fn take_error(client: &Client, events: &Events, event: &Event) {
+    let mut code = event.code();
+    let mut text = event.error_text();
+    let fatal = event.is_fatal() || code == KABI_STATUS_FATAL;
+    if fatal {
+        // The code that says what happened, not that something did.
+        if let Some((original, why)) = client.fatal_error() {
+            code = original;
+            text = why;
+        }
+    }
+    events.push_error(code, flags_of(code) | flags_from(false, fatal, false), text);
+}

@@ -1,0 +1,188 @@
+//! Owner of a `rd_kafka_queue_t` and of the events taken from it.
+
+use super::client::Client;
+use super::message::{MessageRef, Messages};
+use super::partitions::PartitionList;
+use super::{clamp_ms, sys, text_of};
+use std::ffi::c_char;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub struct Queue {
+    ptr: NonNull<sys::rd_kafka_queue_t>,
+    client: Arc<Client>,
+}
+
+// SAFETY: librdkafka's queues are locked inside and may be used from any thread.
+unsafe impl Send for Queue {}
+// SAFETY: as above.
+unsafe impl Sync for Queue {}
+
+impl Queue {
+    pub(super) fn from_raw(
+        ptr: *mut sys::rd_kafka_queue_t,
+        client: &Arc<Client>,
+    ) -> Option<Queue> {
+        NonNull::new(ptr).map(|ptr| Queue { ptr, client: Arc::clone(client) })
+    }
+
+    pub(super) fn as_ptr(&self) -> *mut sys::rd_kafka_queue_t {
+        self.ptr.as_ptr()
+    }
+
+    /// Waits for the next event; `None` when the time is up or after `wake`.
+    pub fn poll(&self, timeout: Option<Duration>) -> Option<Event> {
+        // SAFETY: the queue is alive; the event is ours.
+        let ptr = unsafe { sys::rd_kafka_queue_poll(self.as_ptr(), clamp_ms(timeout)) };
+        NonNull::new(ptr).map(|ptr| Event { ptr })
+    }
+
+    /// Takes up to `max` records; waits for the first only. Rebalance hooks run inside.
+    pub fn consume(&self, timeout: Duration, max: usize, into: &mut Messages) -> usize {
+        // SAFETY: the queue is alive.
+        into.fill(&self.client, max, |array, size| unsafe {
+            sys::rd_kafka_consume_batch_queue(self.as_ptr(), clamp_ms(Some(timeout)), array, size)
+        })
+    }
+
+    /// Ends a wait on the queue, or else the next one.
+    pub fn wake(&self) {
+        // SAFETY: the queue is alive.
+        unsafe { sys::rd_kafka_queue_yield(self.as_ptr()) };
+    }
+
+    pub fn len(&self) -> usize {
+        // SAFETY: the queue is alive.
+        unsafe { sys::rd_kafka_queue_length(self.as_ptr()) }
+    }
+
+    /// Writes a 1 in eight bytes to `fd` whenever the queue goes from empty to not empty.
+    pub fn signal_fd(&self, fd: i32) {
+        const ONE: u64 = 1;
+        // SAFETY: the queue is alive; the payload is copied.
+        unsafe {
+            sys::rd_kafka_queue_io_event_enable(
+                self.as_ptr(),
+                fd,
+                std::ptr::from_ref(&ONE).cast(),
+                size_of::<u64>(),
+            );
+        }
+    }
+
+    /// Ends `signal_fd`.
+    pub fn signal_none(&self) {
+        // SAFETY: the queue is alive; -1 turns it off.
+        unsafe {
+            sys::rd_kafka_queue_io_event_enable(self.as_ptr(), -1, std::ptr::null(), 0);
+        }
+    }
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        // SAFETY: this reference is ours; the client, which is still held, outlives it.
+        unsafe { sys::rd_kafka_queue_destroy(self.as_ptr()) };
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EventKind {
+    Reports,
+    Error,
+    Log,
+    Statistics,
+    Commit,
+    Rebalance,
+    Other,
+}
+
+pub struct LogLine {
+    pub level: i32,
+    pub facility: String,
+    pub text: String,
+}
+
+pub struct Event {
+    ptr: NonNull<sys::rd_kafka_event_t>,
+}
+
+impl Event {
+    pub fn kind(&self) -> EventKind {
+        // SAFETY: the event is alive.
+        match unsafe { sys::rd_kafka_event_type(self.ptr.as_ptr()) } {
+            sys::RD_KAFKA_EVENT_DR => EventKind::Reports,
+            sys::RD_KAFKA_EVENT_ERROR => EventKind::Error,
+            sys::RD_KAFKA_EVENT_LOG => EventKind::Log,
+            sys::RD_KAFKA_EVENT_STATS => EventKind::Statistics,
+            sys::RD_KAFKA_EVENT_OFFSET_COMMIT => EventKind::Commit,
+            sys::RD_KAFKA_EVENT_REBALANCE => EventKind::Rebalance,
+            _ => EventKind::Other,
+        }
+    }
+
+    pub fn message_count(&self) -> usize {
+        // SAFETY: the event is alive.
+        unsafe { sys::rd_kafka_event_message_count(self.ptr.as_ptr()) }
+    }
+
+    /// Visits the messages of a report event.
+    pub fn for_each_message(&mut self, mut visit: impl FnMut(MessageRef<'_>)) {
+        loop {
+            // SAFETY: the event is alive and owns the messages until it is destroyed.
+            let message = unsafe { sys::rd_kafka_event_message_next(self.ptr.as_ptr()) };
+            let Some(message) = NonNull::new(message.cast_mut()) else { return };
+            // SAFETY: valid for as long as the event, which the closure cannot outlive.
+            visit(unsafe { MessageRef::new(message) });
+        }
+    }
+
+    pub fn code(&self) -> i32 {
+        // SAFETY: the event is alive.
+        unsafe { sys::rd_kafka_event_error(self.ptr.as_ptr()) }
+    }
+
+    pub fn is_fatal(&self) -> bool {
+        // SAFETY: the event is alive.
+        unsafe { sys::rd_kafka_event_error_is_fatal(self.ptr.as_ptr()) != 0 }
+    }
+
+    pub fn error_text(&self) -> String {
+        // SAFETY: the event is alive; the text is terminated and copied.
+        unsafe { text_of(sys::rd_kafka_event_error_string(self.ptr.as_ptr())) }
+    }
+
+    pub fn statistics(&self) -> String {
+        // SAFETY: as above.
+        unsafe { text_of(sys::rd_kafka_event_stats(self.ptr.as_ptr())) }
+    }
+
+    pub fn log(&self) -> Option<LogLine> {
+        let mut facility: *const c_char = std::ptr::null();
+        let mut text: *const c_char = std::ptr::null();
+        let mut level = 0;
+        // SAFETY: the event is alive; what it writes points into it and is copied at once.
+        unsafe {
+            let code =
+                sys::rd_kafka_event_log(self.ptr.as_ptr(), &mut facility, &mut text, &mut level);
+            (code == 0).then(|| LogLine { level, facility: text_of(facility), text: text_of(text) })
+        }
+    }
+
+    /// The partitions of a commit's outcome or of a rebalance, a copy.
+    pub fn partitions(&self) -> Option<PartitionList> {
+        // SAFETY: the event is alive and owns the list, which is only read here.
+        unsafe {
+            let list = sys::rd_kafka_event_topic_partition_list(self.ptr.as_ptr());
+            PartitionList::borrow(list).map(|l| l.duplicate())
+        }
+    }
+}
+
+impl Drop for Event {
+    fn drop(&mut self) {
+        // SAFETY: owned.
+        unsafe { sys::rd_kafka_event_destroy(self.ptr.as_ptr()) };
+    }
+}

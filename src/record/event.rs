@@ -1,0 +1,129 @@
+//! Events: what a client has to tell its program outside of a call's own result.
+
+use super::KABI_OFFSET_INVALID;
+use std::ffi::c_void;
+
+/// Event kind: a sent record was delivered or has failed for good. Exactly one comes for each
+/// record that was accepted.
+pub const KABI_EVENT_REPORT: u32 = 1;
+/// Event kind: an error that belongs to no call, such as a broker that went away.
+pub const KABI_EVENT_ERROR: u32 = 2;
+/// Event kind: a line of the client's log.
+pub const KABI_EVENT_LOG: u32 = 4;
+/// Event kind: statistics as a JSON document, every statistics.interval.ms.
+pub const KABI_EVENT_STATISTICS: u32 = 8;
+/// The event kinds that are queued unless kabi_config_events() says otherwise.
+pub const KABI_EVENT_DEFAULT: u32 = KABI_EVENT_REPORT | KABI_EVENT_ERROR | KABI_EVENT_STATISTICS;
+
+/// A failed record was never written by a broker: sending it again makes no duplicate.
+pub const KABI_PERSISTED_NO: i32 = 0;
+/// A failed record may have been written by a broker: sending it again may make a duplicate.
+pub const KABI_PERSISTED_POSSIBLY: i32 = 1;
+/// The record was written and acknowledged as the acks property asks.
+pub const KABI_PERSISTED_YES: i32 = 2;
+
+/// One event, drained or handed to a handler.
+///
+/// Which fields apply depends on the kind; the others hold -1 (topic, partition, timestamp,
+/// latency_us), KABI_OFFSET_INVALID (offset) or 0 (all else).
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct kabi_event_t {
+    /// What happened: exactly one KABI_EVENT_* bit. Skip kinds that you do not know.
+    pub kind: u32,
+    /// REPORT and ERROR: a KABI_STATUS_* number, 0 for a delivered record. LOG: the syslog level,
+    /// 0 (emergency) to 7 (debug).
+    pub code: i32,
+    /// REPORT: the token that the record was sent with.
+    pub token: u64,
+    /// REPORT: the record's offset in its partition, or KABI_OFFSET_INVALID if it is not known.
+    pub offset: i64,
+    /// Milliseconds since 1970-01-01 UTC. REPORT: the record's timestamp, or -1. ERROR and LOG:
+    /// when it was noticed.
+    pub timestamp: i64,
+    /// REPORT: the topic number from kabi_producer_topic().
+    pub topic: i32,
+    /// REPORT: the partition, or -1 if none was chosen before the record failed.
+    pub partition: i32,
+    /// REPORT: whether a broker has written the record, a KABI_PERSISTED_* number.
+    pub persisted: i32,
+    /// REPORT and ERROR: KABI_ERROR_* flags, or-ed together.
+    pub flags: u32,
+    /// REPORT: microseconds from send to acknowledgement, or -1 unless the property
+    /// kafkabi.report.latency is true.
+    pub latency_us: i64,
+    /// ERROR and LOG: how many happenings this event stands for. More than 1 means that equal
+    /// errors were merged, or that older log lines were dropped before this one.
+    pub count: u64,
+    /// ERROR, LOG and STATISTICS: where the text starts in the bytes that came with the event.
+    /// The text is UTF-8 and followed by a NUL.
+    pub text_offset: u64,
+    /// ERROR, LOG and STATISTICS: the text's length in bytes, without the NUL.
+    pub text_length: u64,
+    /// Always 0.
+    pub reserved: [u64; 2],
+}
+
+layout!(kabi_event_t: 96 {
+    kind: 0,
+    code: 4,
+    token: 8,
+    offset: 16,
+    timestamp: 24,
+    topic: 32,
+    partition: 36,
+    persisted: 40,
+    flags: 44,
+    latency_us: 48,
+    count: 56,
+    text_offset: 64,
+    text_length: 72,
+    reserved: 80,
+});
+
+impl Default for kabi_event_t {
+    fn default() -> Self {
+        Self {
+            kind: 0,
+            code: 0,
+            token: 0,
+            offset: KABI_OFFSET_INVALID,
+            timestamp: -1,
+            topic: -1,
+            partition: -1,
+            persisted: KABI_PERSISTED_NO,
+            flags: 0,
+            latency_us: -1,
+            count: 0,
+            text_offset: 0,
+            text_length: 0,
+            reserved: [0; 2],
+        }
+    }
+}
+
+/// A function of the program's that is handed events by kabi_producer_poll() and its like.
+///
+/// It runs on the thread that polls, inside that call. `events` holds `count` (at least 1) events
+/// of one kind; their texts are in `bytes` at text_offset. Both are valid only during the call.
+/// `user` is the pointer given to kabi_config_handler(). It returns 0 to go on; another number
+/// ends the poll with KABI_STATUS_CALLBACK_FAILED, and events that were not handed over yet stay
+/// queued. It may call kafkabi: what would deadlock there gives KABI_STATUS_REENTERED. It must
+/// return normally: no exception, longjmp or other unwinding may pass through kafkabi.
+///
+/// @nullable bytes
+pub type kabi_event_handler_t = Option<
+    unsafe extern "C" fn(
+        events: *const kabi_event_t,
+        count: usize,
+        bytes: *const u8,
+        user: *mut c_void,
+    ) -> i32,
+>;
+
+/// A function of the program's that releases the user pointer of a handler.
+///
+/// It runs exactly once, when kafkabi is done with `user`: on the thread that frees the last
+/// object which holds it, or at the end of a poll that is still running then. Never on a thread
+/// of kafkabi's own.
+pub type kabi_finalizer_t = Option<unsafe extern "C" fn(user: *mut c_void)>;
