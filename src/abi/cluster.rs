@@ -166,3 +166,6 @@ pub unsafe extern "C" fn kabi_cluster_inject_errors(
 pub unsafe extern "C" fn kabi_cluster_free(cluster: *mut kabi_cluster_t) {
     quiet((), || remove(cluster));
 }
+
+#[cfg(test)]
+mod tests;

@@ -167,7 +167,7 @@ pub unsafe extern "C" fn kabi_config_dump(
 }
 
 /// Writes the description of every property to `buffer`, as a JSON document, and its length without
-/// the NUL (some 150 KB) to `length`. The document is the same each time in one process.
+/// the NUL (some 100 KB) to `length`. The document is the same each time in one process.
 ///
 /// It is an object with the library's version in "kafkabi" and an array "properties" of objects:
 /// "name"; "kind" (string, integer, float, boolean, enum, flags, pattern list, pointer); "default",
@@ -253,3 +253,6 @@ pub unsafe extern "C" fn kabi_config_handler(
         Ok(())
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,6 +11,8 @@ use crate::record::{KABI_EVENT_LOG, KABI_EVENT_REPORT, KABI_EVENT_STATISTICS};
 use std::hash::{BuildHasher, Hasher};
 use std::time::Duration;
 
+/// What bootstrap.servers is an alias of.
+const BOOTSTRAP: &str = "metadata.broker.list";
 const GROUP: &str = "group.id";
 const AUTO_COMMIT: &str = "enable.auto.commit";
 const TRANSACTIONAL: &str = "transactional.id";
@@ -71,6 +73,11 @@ impl Config {
             return Err(Error::argument(
                 "property \"enable.auto.commit\" can't be true without \"group.id\": offsets are \
                  committed for a group",
+            ));
+        }
+        if self.set_value(BOOTSTRAP).is_none() {
+            return Err(Error::argument(
+                "property \"bootstrap.servers\" is not set: a client has to know at least one broker",
             ));
         }
         let logs = if self.mask & KABI_EVENT_LOG != 0 {

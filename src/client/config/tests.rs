@@ -24,7 +24,22 @@ fn refusal(name: &str, value: &str) -> String {
 }
 
 fn built(config: &Config, kind: ClientKind) -> (rd_conf::Conf, Settings) {
+    let mut config = config.clone();
+    config.set("bootstrap.servers", "127.0.0.1:1").unwrap();
     config.build(kind).unwrap()
+}
+
+#[test]
+fn a_client_needs_a_broker_to_begin_with() {
+    for kind in [ClientKind::Producer, ClientKind::Consumer] {
+        let error = Config::new().build(kind).err().unwrap();
+        assert_eq!(error.code, KABI_STATUS_ARGUMENT);
+        assert!(
+            error.message.contains("bootstrap.servers"),
+            "{}",
+            error.message
+        );
+    }
 }
 
 fn property(name: &str) -> &'static Property {
@@ -210,6 +225,7 @@ fn secrets_are_never_shown() {
         c.dump()
     );
     assert!(!format!("{c:?}").contains(SECRET) && format!("{c:?}").contains("sasl.password"));
+    c.set("bootstrap.servers", "127.0.0.1:1").unwrap();
     let error = match c.build(ClientKind::Producer) {
         Ok((conf, s)) => Client::new(ClientKind::Producer, conf, s.events, None).err(),
         Err(error) => Some(error),
