@@ -13,6 +13,8 @@ mod handles;
 mod openable;
 mod partitions;
 
+pub mod admin;
+pub mod admin_request;
 pub mod cluster;
 pub mod config;
 pub mod consumer;

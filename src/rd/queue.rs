@@ -87,6 +87,7 @@ pub enum EventKind {
     Statistics,
     Commit,
     Rebalance,
+    Answer,
     Other,
 }
 
@@ -101,6 +102,10 @@ pub struct Event {
 }
 
 impl Event {
+    pub(super) fn as_ptr(&self) -> *mut sys::rd_kafka_event_t {
+        self.ptr.as_ptr()
+    }
+
     pub fn kind(&self) -> EventKind {
         // SAFETY: the event is alive.
         match unsafe { sys::rd_kafka_event_type(self.ptr.as_ptr()) } {
@@ -110,6 +115,7 @@ impl Event {
             sys::RD_KAFKA_EVENT_STATS => EventKind::Statistics,
             sys::RD_KAFKA_EVENT_OFFSET_COMMIT => EventKind::Commit,
             sys::RD_KAFKA_EVENT_REBALANCE => EventKind::Rebalance,
+            kind if super::admin::is_answer(kind) => EventKind::Answer,
             _ => EventKind::Other,
         }
     }

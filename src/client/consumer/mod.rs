@@ -13,6 +13,7 @@ pub use commit::Committed;
 pub use ledger::Key;
 pub use poll::{HeldBatch, PackedBatch};
 
+use crate::client::admin::Base;
 use crate::client::config::Config;
 use crate::client::events::Events;
 use crate::client::lifetime::{Control, Held};
@@ -22,7 +23,7 @@ use crate::rd::client::{Client, Kind};
 use crate::rd::message::Messages;
 use crate::rd::partitions::PartitionList;
 use crate::rd::queue::Queue;
-use crate::record::{KABI_EVENT_LOG, KABI_OFFSET_INVALID};
+use crate::record::{KABI_EVENT_LOG, KABI_EVENT_REQUEST, KABI_OFFSET_INVALID};
 use once_cell::sync::OnceCell;
 use poll::{Gate, Pull};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -133,6 +134,17 @@ impl Consumer {
 
     pub fn control(&self) -> &Arc<Control> {
         &self.core.control
+    }
+
+    /// For an admin on top of it.
+    pub fn base(&self) -> Base {
+        Base {
+            client: Arc::clone(&self.core.client),
+            control: Arc::clone(&self.core.control),
+            hold: Box::new(self.core.clone()),
+            noun: "consumer",
+            wants_events: self.core.events.wants(KABI_EVENT_REQUEST),
+        }
     }
 
     pub fn topic(&self, name: &str) -> Result<i32> {

@@ -6,6 +6,7 @@ mod service;
 
 pub use send::{Bulk, Entry, Record};
 
+use crate::client::admin::Base;
 use crate::client::config::Config;
 use crate::client::events::Events;
 use crate::client::lifetime::{deadline_of, remaining_up_to, Control, Held};
@@ -14,7 +15,9 @@ use crate::error::{Error, Result};
 use crate::rd::client::{Client, Kind};
 use crate::rd::queue::Queue;
 use crate::rd::signals;
-use crate::record::{KABI_EVENT_LOG, KABI_EVENT_REPORT, KABI_PURGE_IN_FLIGHT, KABI_PURGE_QUEUED};
+use crate::record::{
+    KABI_EVENT_LOG, KABI_EVENT_REPORT, KABI_EVENT_REQUEST, KABI_PURGE_IN_FLIGHT, KABI_PURGE_QUEUED,
+};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -81,6 +84,17 @@ impl Producer {
 
     pub fn control(&self) -> &Arc<Control> {
         &self.core.control
+    }
+
+    /// For an admin on top of it.
+    pub fn base(&self) -> Base {
+        Base {
+            client: Arc::clone(&self.core.client),
+            control: Arc::clone(&self.core.control),
+            hold: Box::new(self.core.clone()),
+            noun: "producer",
+            wants_events: self.core.events.wants(KABI_EVENT_REQUEST),
+        }
     }
 
     pub fn topic(&self, name: &str) -> Result<i32> {
