@@ -23,6 +23,19 @@ use std::time::{Duration, Instant};
 /// time.
 const SLICE: Duration = Duration::from_millis(50);
 
+/// How long a close waits for the reports of records that it gave up.
+const LAST_REPORTS: Duration = Duration::from_millis(500);
+/// How often it looks.
+const RECHECK: Duration = Duration::from_millis(2);
+
+/// How a close went.
+pub struct Finish {
+    /// Records that failed or were given up.
+    pub undelivered: u64,
+    /// The time was up.
+    pub gave_up: bool,
+}
+
 /// What the program's handle and the service thread share. Fields are dropped in this order.
 struct Core {
     topics: Topics,
@@ -158,19 +171,33 @@ impl Producer {
     }
 
     /// The first part of a close, with no other call inside: waits for reports until the deadline, then
-    /// gives up the rest. Returns how many records were not delivered since the last finished flush.
-    pub fn finish(self, deadline: Option<Instant>) -> u64 {
+    /// gives up the rest.
+    pub fn finish(self, deadline: Option<Instant>) -> Finish {
+        // With reports off, this is the last chance to learn of failures since the last flush.
+        let known = if self.core.reporting {
+            self.core.events.failed()
+        } else {
+            0
+        };
         let done = self.flush_slices(deadline, || Ok(())).unwrap_or(false);
-        let mut undelivered = 0;
         if !done {
-            undelivered = self.core.client.outstanding() as u64;
-            // Each of them gets its report from the service thread, which ends when all have.
             let _ = self.core.client.purge(true, true);
+            // Each of them gets its report from the service thread, a matter of milliseconds.
+            let settled = || (self.core.client.outstanding() == 0).then_some(());
+            let patience = deadline_of(Some(LAST_REPORTS));
+            self.core
+                .events
+                .slots()
+                .wait(patience, Some(RECHECK), settled);
         }
-        undelivered += self.core.events.failed();
+        let failed = self.core.events.failed() - known;
+        let left = self.core.client.outstanding() as u64;
         self.core.control.stop();
         self.core.queue.wake();
-        undelivered
+        Finish {
+            undelivered: failed + left,
+            gave_up: !done,
+        }
     }
 
     /// A free without a close: what is queued is flushed in the background within message.timeout.ms.
@@ -191,7 +218,7 @@ impl Producer {
             } else {
                 producer.core.message_timeout
             };
-            let undelivered = producer.finish(deadline_of(timeout));
+            let Finish { undelivered, .. } = producer.finish(deadline_of(timeout));
             if undelivered > 0 {
                 eprintln!(
                     "kafkabi: a producer was freed without a close; {undelivered} records were not delivered"
