@@ -256,7 +256,7 @@ world_t new_world(void) {
   new_topic(cluster, "calls", 1);
   kabi_producer_t *producer = new_producer(bootstrap(cluster), NULL);
   fill(producer, "calls", 0, 0, 4);
-  kabi_consumer_t *consumer = new_consumer(bootstrap(cluster), "calls-group", NULL);
+  kabi_consumer_t *consumer = new_consumer(bootstrap(cluster), "calls-group", "session.timeout.ms", "6000", NULL);
   assign(consumer, "calls", 0, KABI_OFFSET_BEGINNING);
   kabi_batch_t *batch;
   kabi_batch_info_t got;
