@@ -189,11 +189,15 @@ static int run_body(int index) {
   return failures ? 1 : 0;
 }
 
-/* Who hangs is asked for its stacks first, where a debugger is installed. */
+/* Who hangs is asked for its stacks first, if KABI_TEST_STACKS is set and there is a debugger: those inside of kafkabi or of the test. */
 static void show_stacks(pid_t child) {
-  char command[160];
-  snprintf(command, sizeof command, "command -v gdb >/dev/null && timeout 20 gdb -p %d -batch -ex 'thread apply all bt 25' 2>/dev/null | sed 's/^/#   /'", (int)child);
-  if (run_mode() == MODE_PLAIN && getenv("KABI_TEST_STACKS") != NULL && system(command) != 0) printf("#   (no stacks)\n");
+  char command[512];
+  if (getenv("KABI_TEST_STACKS") == NULL || run_mode() == MODE_VALGRIND) return;
+  snprintf(command, sizeof command,
+           "timeout 30 gdb -p %d -batch -ex 'thread apply all bt 40' 2>/dev/null | awk 'BEGIN{RS=\"\"; FS=\"\\n\"} /src\\/(client|abi)|test_/ {"
+           "for (i = 1; i <= NF; i++) if ($i !~ /library\\/|futex|pthread_cond/) print \"#   \" substr($i, 1, 150)}'",
+           (int)child);
+  if (system(command) != 0) printf("#   (no stacks)\n");
 }
 
 /* SIGCHLD is blocked in the runner: waits for it with a bound, without polling. */
@@ -346,7 +350,7 @@ void new_topic(kabi_cluster_t *cluster, const char *name, int partitions) {
 
 void put(kabi_config_t *config, const char *name, const char *value) { MUST_OK(kabi_config_set(config, name, value, ERR)); }
 
-static kabi_config_t *config_of(const char *servers, const char *group, va_list pairs) {
+static kabi_config_t *config_of(const char *servers, const char *group, int fetching, va_list pairs) {
   kabi_config_t *config = NULL;
   const char *name;
   MUST_OK(kabi_config_new(&config, ERR));
@@ -355,6 +359,7 @@ static kabi_config_t *config_of(const char *servers, const char *group, va_list 
     put(config, "group.id", group);
     put(config, "auto.offset.reset", "earliest");
   }
+  if (fetching) put(config, "fetch.wait.max.ms", "20"); /* the embedded cluster looks for new records once, then sleeps this long */
   while ((name = va_arg(pairs, const char *)) != NULL) put(config, name, va_arg(pairs, const char *));
   return config;
 }
@@ -362,7 +367,7 @@ static kabi_config_t *config_of(const char *servers, const char *group, va_list 
 kabi_config_t *new_config(const char *servers, ...) {
   va_list pairs;
   va_start(pairs, servers);
-  kabi_config_t *config = config_of(servers, NULL, pairs);
+  kabi_config_t *config = config_of(servers, NULL, 0, pairs);
   va_end(pairs);
   return config;
 }
@@ -384,7 +389,7 @@ kabi_consumer_t *consumer_from(kabi_config_t *config) {
 kabi_producer_t *new_producer(const char *servers, ...) {
   va_list pairs;
   va_start(pairs, servers);
-  kabi_config_t *config = config_of(servers, NULL, pairs);
+  kabi_config_t *config = config_of(servers, NULL, 0, pairs);
   va_end(pairs);
   return producer_from(config);
 }
@@ -392,7 +397,7 @@ kabi_producer_t *new_producer(const char *servers, ...) {
 kabi_consumer_t *new_consumer(const char *servers, const char *group, ...) {
   va_list pairs;
   va_start(pairs, group);
-  kabi_config_t *config = config_of(servers, group, pairs);
+  kabi_config_t *config = config_of(servers, group, 1, pairs);
   va_end(pairs);
   return consumer_from(config);
 }
