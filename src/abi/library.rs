@@ -7,7 +7,7 @@ use crate::client::lifetime::{deadline_of, wait_for_all};
 use crate::error::{Error, Result};
 use crate::record::{
     kabi_batch_info_t, kabi_batch_t, kabi_cluster_t, kabi_error_t, kabi_event_t, kabi_header_t,
-    kabi_message_t, kabi_packed_t, kabi_partition_t, kabi_record_t, kabi_status_t,
+    kabi_message_t, kabi_packed_t, kabi_partition_t, kabi_record_t, kabi_request_t, kabi_status_t,
     KABI_ABI_VERSION,
 };
 use crate::status;
@@ -39,7 +39,7 @@ pub extern "C" fn kabi_librdkafka_version() -> *const c_char {
 }
 
 /// The sizes of the records that cross the ABI, in the order of api/kafkabi.json.
-const SIZES: [usize; 8] = [
+const SIZES: [usize; 9] = [
     size_of::<kabi_batch_info_t>(),
     size_of::<kabi_error_t>(),
     size_of::<kabi_event_t>(),
@@ -48,6 +48,7 @@ const SIZES: [usize; 8] = [
     size_of::<kabi_packed_t>(),
     size_of::<kabi_partition_t>(),
     size_of::<kabi_record_t>(),
+    size_of::<kabi_request_t>(),
 ];
 
 /// Compares what a program was built with to this library: the KABI_ABI_VERSION of its header, and the
