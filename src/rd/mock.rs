@@ -212,9 +212,8 @@ impl Mock {
     /// The versions that brokers say they understand of a request; -1 and -1 for not at all.
     pub fn set_api_versions(&self, request: i16, min: i16, max: i16) -> Result<()> {
         // SAFETY: the cluster is alive.
-        let code = unsafe {
-            sys::rd_kafka_mock_set_apiversion(self.ptr.as_ptr(), request, min, max)
-        };
+        let code =
+            unsafe { sys::rd_kafka_mock_set_apiversion(self.ptr.as_ptr(), request, min, max) };
         check(code, &format!("setting the versions of request {request}"))
     }
 

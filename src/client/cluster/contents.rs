@@ -61,7 +61,9 @@ impl Cluster {
     ) -> Result<()> {
         topic_name(topic)?;
         if partition < 0 {
-            return Err(Error::argument(format!("there is no partition {partition}")));
+            return Err(Error::argument(format!(
+                "there is no partition {partition}"
+            )));
         }
         if offset < 0 && offset != KABI_OFFSET_BEGINNING {
             return Err(Error::argument(format!(

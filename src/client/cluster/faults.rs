@@ -75,8 +75,8 @@ impl Cluster {
     pub fn api_versions(&self, request: i32, min: i32, max: i32) -> Result<()> {
         let kind = requests::find(request)?;
         let (lowest, highest) = (i32::from(kind.min), i32::from(kind.max));
-        let none = (min, max) == (-1, -1);
-        if !none && !(lowest <= min && min <= max && max <= highest) {
+        let known = (min, max) == (-1, -1) || (lowest <= min && min <= max && max <= highest);
+        if !known {
             return Err(Error::argument(format!(
                 "versions {min} to {max} are no part of {lowest} to {highest}, which the embedded \
                  cluster knows of request {request}; -1 to -1 takes the request away"

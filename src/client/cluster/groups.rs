@@ -39,7 +39,12 @@ impl Cluster {
 
     /// What members of groups by the protocol of KIP-848 are told.
     pub fn group_timing(&self, session_timeout_ms: i32, heartbeat_interval_ms: i32) -> Result<()> {
-        in_range("the session time-out in ms", session_timeout_ms, 1, DELAY_MAX_MS)?;
+        in_range(
+            "the session time-out in ms",
+            session_timeout_ms,
+            1,
+            DELAY_MAX_MS,
+        )?;
         in_range(
             "the heartbeat interval in ms",
             heartbeat_interval_ms,
@@ -66,10 +71,12 @@ impl Cluster {
             let mut list = PartitionList::new(topics.len())?;
             for (topic, partitions) in topics {
                 for partition in partitions {
-                    state.known_partition(&topic, partition).map_err(|e| Error {
-                        message: format!("/{member}/{topic}: {}", e.message),
-                        ..e
-                    })?;
+                    state
+                        .known_partition(&topic, partition)
+                        .map_err(|e| Error {
+                            message: format!("/{member}/{topic}: {}", e.message),
+                            ..e
+                        })?;
                     list.add(&topic, partition)?;
                 }
             }
