@@ -62,6 +62,8 @@ return_i32! {
         -> rd_kafka_resp_err_t;
     rd_kafka_committed(rk: *mut rd_kafka_t, partitions: *mut rd_kafka_topic_partition_list_t,
         timeout_ms: c_int) -> rd_kafka_resp_err_t;
+    rd_kafka_metadata(rk: *mut rd_kafka_t, all_topics: c_int, only: *mut rd_kafka_topic_t,
+        metadata: *mut *const rd_kafka_metadata_t, timeout_ms: c_int) -> rd_kafka_resp_err_t;
     rd_kafka_mock_topic_create(cluster: *mut rd_kafka_mock_cluster_t, topic: *const c_char,
         partitions: c_int, replication: c_int) -> rd_kafka_resp_err_t;
     rd_kafka_mock_broker_set_down(cluster: *mut rd_kafka_mock_cluster_t, broker: i32)

@@ -9,13 +9,14 @@ use crate::error::{Error, Result};
 use crate::rd::client::{Client, Kind};
 use crate::rd::message::{MessageRef, Messages};
 use crate::rd::partitions::PartitionList;
-use crate::rd::queue::Queue;
-use crate::record::{kabi_request_t, KABI_OFFSET_BEGINNING};
+use crate::rd::topic::Topic;
+use crate::record::{kabi_request_t, KABI_ERROR_RETRIABLE, KABI_OFFSET_BEGINNING};
 use crate::status::{
     KABI_STATUS_BUFFER_TOO_SMALL, KABI_STATUS_PARTITION_EOF, KABI_STATUS_TIMED_OUT,
+    KABI_STATUS_UNKNOWN_TOPIC_OR_PART,
 };
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How soon a wait sees that the cluster is being freed.
 const SLICE: Duration = Duration::from_millis(50);
@@ -78,7 +79,14 @@ impl Cluster {
             }
         }
         let deadline = deadline_of(timeout);
-        let (client, queue) = self.reader(topic, partition, offset)?;
+        let client = self.reader()?;
+        self.find(&client, topic, partition, deadline)?;
+        let queue = client
+            .consumer_queue()
+            .ok_or_else(|| Error::system("asking for the reader's queue"))?;
+        let mut list = PartitionList::new(1)?;
+        list.add(topic, partition)?.offset(offset);
+        client.assign(Some(&list))?;
         loop {
             let mut messages = Messages::new(&client);
             queue.consume(remaining_up_to(deadline, SLICE), 1, &mut messages);
@@ -95,41 +103,64 @@ impl Cluster {
             }
             self.check_alive()?;
             if remaining(deadline) == Some(Duration::ZERO) {
-                return Err(Error::new(
-                    KABI_STATUS_TIMED_OUT,
-                    format!(
-                        "the end of {topic}/{partition} was not reached in time, after {} records",
-                        contents.count
-                    ),
-                ));
+                return Err(not_in_time(topic, partition, contents.count));
             }
         }
     }
 
-    fn reader(&self, topic: &str, partition: i32, offset: i64) -> Result<(Arc<Client>, Queue)> {
+    /// A consumer waits for a topic that is not there, or may not be read, so it is asked for first.
+    fn find(
+        &self,
+        client: &Arc<Client>,
+        topic: &str,
+        partition: i32,
+        deadline: Option<Instant>,
+    ) -> Result<()> {
+        let asked = Topic::new(client, topic)?;
+        let mut slice = SLICE;
+        let (code, partitions) = loop {
+            match client.ask_topic(&asked, remaining_up_to(deadline, slice)) {
+                Err(error) if error.flags & KABI_ERROR_RETRIABLE == 0 => return Err(error),
+                Err(_) => {}
+                Ok(told) => break told,
+            }
+            self.check_alive()?;
+            if remaining(deadline) == Some(Duration::ZERO) {
+                return Err(not_in_time(topic, partition, 0));
+            }
+            // An answer may be held back for longer than that.
+            slice = slice.saturating_mul(2);
+        };
+        let doing = format!("reading {topic}/{partition}");
+        match code {
+            0 if partition < partitions => Ok(()),
+            0 => Err(Error::of_code(KABI_STATUS_UNKNOWN_TOPIC_OR_PART, &doing)),
+            code => Err(Error::of_code(code, &doing)),
+        }
+    }
+
+    fn reader(&self) -> Result<Arc<Client>> {
         let mut config = Config::new();
         for (name, value) in [
             ("bootstrap.servers", self.bootstrap()),
             ("client.id", "kabi_cluster_records"),
             ("enable.partition.eof", "true"),
             ("auto.offset.reset", "error"),
-            // An unknown topic is an error at once, not after half a minute.
-            ("topic.metadata.propagation.max.ms", "0"),
             ("fetch.wait.max.ms", "10"),
             ("kafkabi.log", "off"),
         ] {
             config.set(name, value)?;
         }
         let (conf, settings) = config.build(Kind::Consumer)?;
-        let client = Client::new(Kind::Consumer, conf, settings.events, None)?;
-        let queue = client
-            .consumer_queue()
-            .ok_or_else(|| Error::system("asking for the reader's queue"))?;
-        let mut list = PartitionList::new(1)?;
-        list.add(topic, partition)?.offset(offset);
-        client.assign(Some(&list))?;
-        Ok((client, queue))
+        Client::new(Kind::Consumer, conf, settings.events, None)
     }
+}
+
+fn not_in_time(topic: &str, partition: i32, count: usize) -> Error {
+    Error::new(
+        KABI_STATUS_TIMED_OUT,
+        format!("the end of {topic}/{partition} was not reached in time, after {count} records"),
+    )
 }
 
 fn put(
