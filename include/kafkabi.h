@@ -961,8 +961,48 @@ typedef struct kabi_batch_info_t {
 #define KABI_REQUEST_SYNC_GROUP 14
 /** Kafka's request kind InitProducerId: an idempotent or transactional producer starts. */
 #define KABI_REQUEST_INIT_PRODUCER_ID 22
+/** Kafka's request kind ApiVersions: a client asks what a broker understands, first of all. */
+#define KABI_REQUEST_API_VERSIONS 18
+/** Kafka's request kind OffsetForLeaderEpoch: a consumer checks that the log was not cut off. */
+#define KABI_REQUEST_OFFSET_FOR_LEADER_EPOCH 23
+/** Kafka's request kind AddPartitionsToTxn: a transaction writes to further partitions. */
+#define KABI_REQUEST_ADD_PARTITIONS_TO_TXN 24
+/** Kafka's request kind AddOffsetsToTxn: a transaction will commit a group's offsets. */
+#define KABI_REQUEST_ADD_OFFSETS_TO_TXN 25
+/** Kafka's request kind EndTxn: a transaction commits or aborts. */
+#define KABI_REQUEST_END_TXN 26
+/** Kafka's request kind TxnOffsetCommit: a transaction commits a group's offsets. */
+#define KABI_REQUEST_TXN_OFFSET_COMMIT 28
+
+/**
+ * Kafka's request kind ConsumerGroupHeartbeat: a member of a group by group.protocol=consumer joins,
+ * says that it is alive, and gets its partitions.
+ */
+#define KABI_REQUEST_CONSUMER_GROUP_HEARTBEAT 68
+
+/** Kafka's request kind GetTelemetrySubscriptions: a client asks which metrics a broker wants. */
+#define KABI_REQUEST_GET_TELEMETRY_SUBSCRIPTIONS 71
+/** Kafka's request kind PushTelemetry: a client sends its metrics. */
+#define KABI_REQUEST_PUSH_TELEMETRY 72
 /** A broker of the embedded cluster: all of them. */
 #define KABI_BROKER_ALL (-1)
+/** No broker: for kabi_cluster_leader() and kabi_cluster_follower(). */
+#define KABI_BROKER_NONE (-2)
+/** A coordinator that kabi_cluster_coordinator() sets: of a consumer group. */
+#define KABI_COORDINATOR_GROUP 0
+/** A coordinator that kabi_cluster_coordinator() sets: of a transactional id. */
+#define KABI_COORDINATOR_TRANSACTION 1
+/** A request that a broker of the embedded cluster received. */
+typedef struct kabi_request_t {
+  /** When, in microseconds of the monotonic clock (CLOCK_MONOTONIC). */
+  int64_t time_us;
+  /** The broker's id. */
+  int32_t broker;
+  /** A KABI_REQUEST_* number. */
+  int32_t request;
+  /** Is 0. */
+  uint64_t reserved;
+} kabi_request_t;
 
 /* ---- Functions: library ---- */
 
@@ -1566,6 +1606,18 @@ kabi_status_t kabi_cluster_latency(kabi_cluster_t *cluster,
                                    kabi_error_t *error);
 
 /**
+ * Stops the cluster and frees it; what it holds is gone. It takes about a millisecond, rarely a
+ * second; calls in progress on other threads finish first. Clients that use it lose their connections.
+ *
+ * NULL and handles that were freed already are left alone.
+ *
+ * May be NULL: cluster.
+ */
+void kabi_cluster_free(kabi_cluster_t *cluster);
+
+/* ---- Functions: cluster_faults ---- */
+
+/**
  * Makes the next `count` requests of one kind, whichever broker they reach, fail with `code`. What
  * was injected before and is not used up comes first.
  *
@@ -1583,14 +1635,239 @@ kabi_status_t kabi_cluster_inject_errors(kabi_cluster_t *cluster,
                                          kabi_error_t *error);
 
 /**
- * Stops the cluster and frees it; what it holds is gone. It takes about a millisecond, rarely a
- * second; calls in progress on other threads finish first. Clients that use it lose their connections.
+ * Like kabi_cluster_inject_errors(), for the requests that reach one broker (an id, or KABI_BROKER_ALL:
+ * each gets `count` of them), and with a delay of each answer by `latency_ms` milliseconds, 0 to
+ * 600,000. With `code` 0 it only delays. A connection that is closed by KABI_STATUS_TRANSPORT is closed
+ * without the delay.
  *
- * NULL and handles that were freed already are left alone.
+ * They come before those of kabi_cluster_inject_errors(), which do not reach this broker for this kind
+ * of request any more, even once these are used up.
  *
- * May be NULL: cluster.
+ * Errors: KABI_STATUS_ARGUMENT.
  */
-void kabi_cluster_free(kabi_cluster_t *cluster);
+kabi_status_t kabi_cluster_inject_broker_errors(kabi_cluster_t *cluster,
+                                                int32_t broker,
+                                                int32_t request,
+                                                int32_t code,
+                                                int32_t latency_ms,
+                                                size_t count,
+                                                kabi_error_t *error);
+
+/**
+ * Writes to `count` how many errors of kabi_cluster_inject_broker_errors() no request has used up yet,
+ * at one broker (an id) or at all together (KABI_BROKER_ALL).
+ *
+ * Errors: KABI_STATUS_ARGUMENT.
+ */
+kabi_status_t kabi_cluster_broker_errors_left(kabi_cluster_t *cluster,
+                                              int32_t broker,
+                                              int32_t request,
+                                              size_t *count,
+                                              kabi_error_t *error);
+
+/**
+ * Takes back the errors of kabi_cluster_inject_errors() for this kind of request (a KABI_REQUEST_*) that
+ * are not used up. Those of kabi_cluster_inject_broker_errors() stay.
+ *
+ * Errors: KABI_STATUS_ARGUMENT.
+ */
+kabi_status_t kabi_cluster_clear_errors(kabi_cluster_t *cluster,
+                                        int32_t request,
+                                        kabi_error_t *error);
+
+/**
+ * Makes the cluster tell `code` to whoever asks for a topic's metadata, or adds its partitions to a
+ * transaction; 0 ends that. Clients that know the topic already notice when they next ask, within
+ * their property topic.metadata.refresh.interval.ms or after an error.
+ *
+ * `code` is a KABI_STATUS_* number that brokers answer with.
+ *
+ * Errors: KABI_STATUS_ARGUMENT; KABI_STATUS_UNKNOWN_TOPIC_OR_PART (kabi_cluster_topic_create() has not
+ * made this topic).
+ */
+kabi_status_t kabi_cluster_topic_error(kabi_cluster_t *cluster,
+                                       const char *topic,
+                                       int32_t code,
+                                       kabi_error_t *error);
+
+/**
+ * Lets all brokers understand only the versions `min` to `max` of a request (a KABI_REQUEST_*), as older
+ * brokers would; -1 and -1 take the request away. For clients that connect after this.
+ *
+ * The versions must be among those that the embedded cluster has built in, which the error names.
+ *
+ * Errors: KABI_STATUS_ARGUMENT.
+ */
+kabi_status_t kabi_cluster_api_versions(kabi_cluster_t *cluster,
+                                        int32_t request,
+                                        int32_t min,
+                                        int32_t max,
+                                        kabi_error_t *error);
+
+/* ---- Functions: cluster_placement ---- */
+
+/**
+ * Makes a broker (an id) the leader of a partition, or leaves it without one (KABI_BROKER_NONE). Clients
+ * notice by the old leader's answers.
+ *
+ * Errors: KABI_STATUS_ARGUMENT (no broker has this id); KABI_STATUS_UNKNOWN_TOPIC_OR_PART
+ * (kabi_cluster_topic_create() has made no such topic, or not with this partition).
+ */
+kabi_status_t kabi_cluster_leader(kabi_cluster_t *cluster,
+                                  const char *topic,
+                                  int32_t partition,
+                                  int32_t broker,
+                                  kabi_error_t *error);
+
+/**
+ * Makes a broker (an id) the follower that the leader of a partition sends every consumer to for
+ * reading, whatever its client.rack says; KABI_BROKER_NONE ends that. Consumers notice with their next
+ * answer from the leader.
+ *
+ * Errors: as kabi_cluster_leader().
+ */
+kabi_status_t kabi_cluster_follower(kabi_cluster_t *cluster,
+                                    const char *topic,
+                                    int32_t partition,
+                                    int32_t broker,
+                                    kabi_error_t *error);
+
+/**
+ * Lets the follower of a partition have only the records from offset `low` on, and before offset
+ * `high`, as one that lags behind; -1 stands for what the leader has.
+ *
+ * Errors: as kabi_cluster_leader(), and KABI_STATUS_ARGUMENT (an offset below -1, or `low` above
+ * `high`).
+ */
+kabi_status_t kabi_cluster_follower_watermarks(kabi_cluster_t *cluster,
+                                               const char *topic,
+                                               int32_t partition,
+                                               int64_t low,
+                                               int64_t high,
+                                               kabi_error_t *error);
+
+/**
+ * Gives a broker (an id, or KABI_BROKER_ALL) a rack, up to 255 bytes, which clients are told with the
+ * metadata that they ask for next.
+ *
+ * Errors: KABI_STATUS_ARGUMENT.
+ */
+kabi_status_t kabi_cluster_rack(kabi_cluster_t *cluster,
+                                int32_t broker,
+                                const char *rack,
+                                kabi_error_t *error);
+
+/**
+ * Makes a broker (an id) the coordinator of a group (KABI_COORDINATOR_GROUP, `key` is the group's id) or
+ * of transactions (KABI_COORDINATOR_TRANSACTION, `key` is the transactional id). Until then the cluster
+ * chooses one by the key. Clients notice by the old coordinator's answers.
+ *
+ * Errors: KABI_STATUS_ARGUMENT.
+ */
+kabi_status_t kabi_cluster_coordinator(kabi_cluster_t *cluster,
+                                       int32_t kind,
+                                       const char *key,
+                                       int32_t broker,
+                                       kabi_error_t *error);
+
+/**
+ * Makes new groups of the classic protocol wait `delay_ms` milliseconds, 0 to 600,000, for further
+ * members before their first assignment, as the broker's group.initial.rebalance.delay.ms does. It
+ * is 0 at first.
+ *
+ * Errors: KABI_STATUS_ARGUMENT.
+ */
+kabi_status_t kabi_cluster_group_delay(kabi_cluster_t *cluster,
+                                       int32_t delay_ms,
+                                       kabi_error_t *error);
+
+/**
+ * Sets what the coordinators tell members of new groups by group.protocol=consumer: after how many
+ * milliseconds without a sign of life a member is out (30,000 at first), and how often it gives one
+ * (3,000 at first), which is also how soon it learns of a new assignment.
+ *
+ * Errors: KABI_STATUS_ARGUMENT (not from 1 to 600,000, or the interval above the time-out).
+ */
+kabi_status_t kabi_cluster_group_timing(kabi_cluster_t *cluster,
+                                        int32_t session_timeout_ms,
+                                        int32_t heartbeat_interval_ms,
+                                        kabi_error_t *error);
+
+/**
+ * Chooses what each member of a group by group.protocol=consumer is to be assigned. `json` is an object
+ * `{"member id": {"topic": [partition, ...]}}`; NULL lets the cluster assign by itself again. Members
+ * that are not named keep what they have.
+ *
+ * The cluster does not tell which groups and members there are: a group without members is left
+ * alone, and so are members that it does not have.
+ *
+ * Errors: KABI_STATUS_ARGUMENT (other JSON; the message says where); KABI_STATUS_UNKNOWN_TOPIC_OR_PART
+ * (kabi_cluster_topic_create() has made no such topic, or not with this partition).
+ *
+ * May be NULL: json.
+ */
+kabi_status_t kabi_cluster_group_target(kabi_cluster_t *cluster,
+                                        const char *group,
+                                        const char *json,
+                                        kabi_error_t *error);
+
+/* ---- Functions: cluster_contents ---- */
+
+/**
+ * Starts (`on` is 1) or ends (0) keeping a list of all requests that the cluster's brokers get. Both
+ * empty the list. It grows for as long as requests come.
+ *
+ * Errors: KABI_STATUS_ARGUMENT.
+ */
+kabi_status_t kabi_cluster_track_requests(kabi_cluster_t *cluster,
+                                          int32_t on,
+                                          kabi_error_t *error);
+
+/**
+ * Writes the requests that came since kabi_cluster_track_requests(), the oldest first, to `requests`,
+ * and how many there are to `count`.
+ *
+ * Gives KABI_STATUS_BUFFER_TOO_SMALL if that is more than `capacity` (NULL with 0 is allowed); the
+ * oldest are written all the same. More may have come by the next call.
+ *
+ * May be NULL: requests.
+ */
+kabi_status_t kabi_cluster_requests(kabi_cluster_t *cluster,
+                                    kabi_request_t *requests,
+                                    size_t capacity,
+                                    size_t *count,
+                                    kabi_error_t *error);
+
+/**
+ * Reads the records that a partition holds, from `offset` on (KABI_OFFSET_BEGINNING for the first), and
+ * packs them into `buffer`, as many as fit: each is a kabi_packed_t with what follows it, whose topic
+ * is -1. `buffer` is aligned to 8 bytes. `count` and `size` of `info` tell how many there are and how
+ * many bytes they take, also when this fails. For assertions in tests; groups and their offsets are
+ * left alone.
+ *
+ * It returns when the buffer is full or the end of the partition is reached. To read on, give the
+ * offset after the last record; no records then mean that there are no more.
+ *
+ * The records are read as a consumer reads them, so that it takes some milliseconds; errors injected,
+ * latency and brokers that are down are met, and its requests are tracked. It may be called from any
+ * thread; kabi_cluster_free() ends it with KABI_STATUS_CLOSED.
+ *
+ * Errors: KABI_STATUS_ARGUMENT; KABI_STATUS_UNKNOWN_TOPIC_OR_PART; KABI_STATUS_BUFFER_TOO_SMALL if not
+ * even the first record fits, and `size` of `info` is what it needs; KABI_STATUS_AUTO_OFFSET_RESET if
+ * the partition does not have this offset; KABI_STATUS_TIMED_OUT if the end was not reached within
+ * `timeout_ms` (-1: no limit).
+ *
+ * May be NULL: buffer.
+ */
+kabi_status_t kabi_cluster_records(kabi_cluster_t *cluster,
+                                   const char *topic,
+                                   int32_t partition,
+                                   int64_t offset,
+                                   void *buffer,
+                                   size_t size,
+                                   kabi_batch_info_t *info,
+                                   int32_t timeout_ms,
+                                   kabi_error_t *error);
 
 /* ---- Functions: consumer_poll ---- */
 
@@ -1780,7 +2057,8 @@ kabi_status_t kabi_producer_send_packed(kabi_producer_t *producer,
   sizeof(kabi_message_t), \
   sizeof(kabi_packed_t), \
   sizeof(kabi_partition_t), \
-  sizeof(kabi_record_t) \
+  sizeof(kabi_record_t), \
+  sizeof(kabi_request_t) \
 }
 
 #ifdef __cplusplus
@@ -1879,6 +2157,11 @@ KABI_ASSERT_(offsetof(kabi_batch_info_t, records) == 16);
 KABI_ASSERT_(offsetof(kabi_batch_info_t, count) == 24);
 KABI_ASSERT_(offsetof(kabi_batch_info_t, size) == 32);
 KABI_ASSERT_(offsetof(kabi_batch_info_t, reserved) == 40);
+KABI_ASSERT_(sizeof(kabi_request_t) == 24);
+KABI_ASSERT_(offsetof(kabi_request_t, time_us) == 0);
+KABI_ASSERT_(offsetof(kabi_request_t, broker) == 8);
+KABI_ASSERT_(offsetof(kabi_request_t, request) == 12);
+KABI_ASSERT_(offsetof(kabi_request_t, reserved) == 16);
 #undef KABI_ASSERT_
 #endif
 

@@ -271,6 +271,24 @@ pub fn free_all_clients() {
     }
 }
 
+/// Frees a cluster; calls that wait give up.
+pub fn free_cluster(handle: *mut kabi_cluster_t) {
+    if !handle.is_null() {
+        let _ = with(handle, Mode::Any, |cluster: &Cluster, _| {
+            cluster.begin_end();
+            Ok(())
+        });
+        remove(handle);
+    }
+}
+
+/// Frees every cluster.
+pub fn free_all_clusters() {
+    for handle in TABLE.handles(Some(kabi_cluster_t::KIND)) {
+        free_cluster(handle as *mut kabi_cluster_t);
+    }
+}
+
 /// Handles of before a fork are refused in the child.
 fn watch_forks() -> Result<()> {
     static WATCHING: OnceCell<()> = OnceCell::new();

@@ -14,6 +14,9 @@ mod openable;
 mod partitions;
 
 pub mod cluster;
+pub mod cluster_contents;
+pub mod cluster_faults;
+pub mod cluster_placement;
 pub mod config;
 pub mod consumer;
 pub mod consumer_poll;

@@ -5,6 +5,7 @@
 use super::conf::{Conf, Events};
 use super::partitions::PartitionList;
 use super::queue::Queue;
+use super::topic::Topic;
 use super::{check, clamp_ms, sys, take_error, text_of};
 use crate::error::Error;
 use std::ffi::{c_char, c_void, CStr};
@@ -169,6 +170,36 @@ impl Client {
         unsafe {
             let code = sys::rd_kafka_fatal_error(self.as_ptr(), text.as_mut_ptr(), text.len());
             (code != 0).then(|| (code, text_of(text.as_ptr())))
+        }
+    }
+
+    /// What the cluster's metadata says of a topic: its error, 0 for none, and how many partitions it has.
+    pub fn ask_topic(&self, topic: &Topic, timeout: Duration) -> Result<(i32, i32), Error> {
+        let mut metadata = std::ptr::null();
+        // SAFETY: both are alive; what is written is ours to destroy.
+        let code = unsafe {
+            sys::rd_kafka_metadata(
+                self.as_ptr(),
+                0,
+                topic.as_ptr(),
+                &mut metadata,
+                clamp_ms(Some(timeout)),
+            )
+        };
+        check(code, "asking for a topic's metadata")?;
+        // SAFETY: on success there is a metadata object with `topic_cnt` topics. The error is read as the
+        // integer that C wrote, which the Rust enum may not know.
+        unsafe {
+            let topics = std::ptr::addr_of!((*metadata).topics).read();
+            let count = std::ptr::addr_of!((*metadata).topic_cnt).read();
+            let told = (count > 0).then(|| {
+                (
+                    std::ptr::addr_of!((*topics).err).cast::<i32>().read(),
+                    std::ptr::addr_of!((*topics).partition_cnt).read(),
+                )
+            });
+            sys::rd_kafka_metadata_destroy(metadata);
+            Ok(told.unwrap_or((0, 0)))
         }
     }
 

@@ -180,6 +180,25 @@ CALL(cluster_broker_down) { (void)null; return kabi_cluster_broker_down(CLUSTER,
 CALL(cluster_broker_up) { (void)null; return kabi_cluster_broker_up(CLUSTER, 2, error); }
 CALL(cluster_latency) { (void)null; return kabi_cluster_latency(CLUSTER, KABI_BROKER_ALL, 0, error); }
 CALL(cluster_inject_errors) { (void)null; return kabi_cluster_inject_errors(CLUSTER, KABI_REQUEST_LEAVE_GROUP, 16, 1, error); }
+CALL(cluster_inject_broker_errors) { (void)null; return kabi_cluster_inject_broker_errors(CLUSTER, 2, KABI_REQUEST_LEAVE_GROUP, 16, 0, 1, error); }
+CALL(cluster_broker_errors_left) { return kabi_cluster_broker_errors_left(CLUSTER, 2, KABI_REQUEST_LEAVE_GROUP, (size_t *)OR_NULL(1, &count), error); }
+CALL(cluster_clear_errors) { (void)null; return kabi_cluster_clear_errors(CLUSTER, KABI_REQUEST_LEAVE_GROUP, error); }
+CALL(cluster_topic_error) { return kabi_cluster_topic_error(CLUSTER, (const char *)OR_NULL(1, "calls"), 0, error); }
+CALL(cluster_api_versions) { (void)null; return kabi_cluster_api_versions(CLUSTER, KABI_REQUEST_LEAVE_GROUP, 0, 1, error); }
+CALL(cluster_leader) { return kabi_cluster_leader(CLUSTER, (const char *)OR_NULL(1, "calls"), 0, 1, error); }
+CALL(cluster_follower) { return kabi_cluster_follower(CLUSTER, (const char *)OR_NULL(1, "calls"), 0, KABI_BROKER_NONE, error); }
+CALL(cluster_follower_watermarks) { return kabi_cluster_follower_watermarks(CLUSTER, (const char *)OR_NULL(1, "calls"), 0, -1, -1, error); }
+CALL(cluster_rack) { return kabi_cluster_rack(CLUSTER, 2, (const char *)OR_NULL(1, "rack"), error); }
+CALL(cluster_coordinator) { return kabi_cluster_coordinator(CLUSTER, KABI_COORDINATOR_GROUP, (const char *)OR_NULL(1, "nobody"), 2, error); }
+CALL(cluster_group_delay) { (void)null; return kabi_cluster_group_delay(CLUSTER, 0, error); }
+CALL(cluster_group_timing) { (void)null; return kabi_cluster_group_timing(CLUSTER, 30000, 3000, error); }
+CALL(cluster_group_target) { return kabi_cluster_group_target(CLUSTER, (const char *)OR_NULL(1, "nobody"), NULL, error); }
+CALL(cluster_track_requests) { (void)null; return kabi_cluster_track_requests(CLUSTER, 0, error); }
+CALL(cluster_requests) { return kabi_cluster_requests(CLUSTER, NULL, 0, (size_t *)OR_NULL(1, &count), error); }
+CALL(cluster_records) {
+  return kabi_cluster_records(CLUSTER, (const char *)OR_NULL(1, "calls"), 0, KABI_OFFSET_BEGINNING, packed.bytes, sizeof packed,
+                              (kabi_batch_info_t *)OR_NULL(2, &info), 20000, error);
+}
 CALL(cluster_free) { (void)null, (void)error; kabi_cluster_free(CLUSTER); return 0; }
 
 #define ROW(name, kind, role, required) {"kabi_" #name, kind, role, required, call_##name}
@@ -244,6 +263,22 @@ const call_t calls[] = {
     ROW(cluster_broker_up, KIND_CLUSTER, WORKS, 0),
     ROW(cluster_latency, KIND_CLUSTER, WORKS, 0),
     ROW(cluster_inject_errors, KIND_CLUSTER, WORKS, 0),
+    ROW(cluster_inject_broker_errors, KIND_CLUSTER, WORKS, 0),
+    ROW(cluster_broker_errors_left, KIND_CLUSTER, WORKS, 1),
+    ROW(cluster_clear_errors, KIND_CLUSTER, WORKS, 0),
+    ROW(cluster_topic_error, KIND_CLUSTER, WORKS, 1),
+    ROW(cluster_api_versions, KIND_CLUSTER, WORKS, 0),
+    ROW(cluster_leader, KIND_CLUSTER, WORKS, 1),
+    ROW(cluster_follower, KIND_CLUSTER, WORKS, 1),
+    ROW(cluster_follower_watermarks, KIND_CLUSTER, WORKS, 1),
+    ROW(cluster_rack, KIND_CLUSTER, WORKS, 1),
+    ROW(cluster_coordinator, KIND_CLUSTER, WORKS, 1),
+    ROW(cluster_group_delay, KIND_CLUSTER, WORKS, 0),
+    ROW(cluster_group_timing, KIND_CLUSTER, WORKS, 0),
+    ROW(cluster_group_target, KIND_CLUSTER, WORKS, 1),
+    ROW(cluster_track_requests, KIND_CLUSTER, WORKS, 0),
+    ROW(cluster_requests, KIND_CLUSTER, WORKS, 1),
+    ROW(cluster_records, KIND_CLUSTER, WORKS, 2),
     ROW(cluster_free, KIND_CLUSTER, FREES, 0),
 };
 const size_t calls_count = sizeof calls / sizeof calls[0];
