@@ -5,6 +5,7 @@ pub mod cluster;
 pub mod config;
 pub mod consumer;
 pub mod events;
+mod hints;
 pub mod lifetime;
 pub mod packed;
 pub mod producer;

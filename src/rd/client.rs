@@ -84,6 +84,7 @@ impl Client {
             Kind::Consumer => sys::rd_kafka_type_t::RD_KAFKA_CONSUMER,
         };
         let mut text: [c_char; 512] = [0; 512];
+        super::certificate::watch(&conf);
         let raw = conf.into_raw();
         let _blocked = super::signals::Blocked::all();
         // SAFETY: the conf is alive and given up on success; the buffer has the given size.
@@ -161,6 +162,11 @@ impl Client {
     pub fn outstanding(&self) -> usize {
         // SAFETY: the client is alive.
         usize::try_from(unsafe { sys::rd_kafka_outq_len(self.as_ptr()) }).unwrap_or(0)
+    }
+
+    /// What tells this client from others while it lives.
+    pub(super) fn address(&self) -> usize {
+        self.rk.addr().get()
     }
 
     /// The fatal error that was raised, with its original code.
@@ -333,6 +339,7 @@ impl Drop for Client {
         };
         // SAFETY: the last holder is gone, so nothing points into the client any more.
         unsafe { sys::rd_kafka_destroy_flags(self.as_ptr(), flags) };
+        super::certificate::forget(self.address());
         if let Some(hook) = self.hook {
             // SAFETY: made by Box::into_raw in `new`; librdkafka's threads have ended.
             drop(unsafe { Box::from_raw(hook.as_ptr()) });

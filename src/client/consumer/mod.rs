@@ -15,6 +15,7 @@ pub use poll::{HeldBatch, PackedBatch};
 
 use crate::client::config::Config;
 use crate::client::events::Events;
+use crate::client::hints;
 use crate::client::lifetime::{Control, Held};
 use crate::client::topics::Topics;
 use crate::error::{Error, Result};
@@ -85,7 +86,8 @@ impl Consumer {
             tracking: Arc::clone(&tracking),
             topics: Arc::clone(&topics_cell),
         };
-        let client = Client::new(Kind::Consumer, conf, settings.events, Some(Box::new(hook)))?;
+        let client = Client::new(Kind::Consumer, conf, settings.events, Some(Box::new(hook)))
+            .map_err(hints::making)?;
         if settings.mask & KABI_EVENT_LOG != 0 {
             client.logs_to_main_queue()?;
         }

@@ -8,6 +8,7 @@ pub use send::{Bulk, Entry, Record};
 
 use crate::client::config::Config;
 use crate::client::events::Events;
+use crate::client::hints;
 use crate::client::lifetime::{deadline_of, remaining_up_to, Control, Held};
 use crate::client::topics::Topics;
 use crate::error::{Error, Result};
@@ -62,7 +63,8 @@ pub struct Producer {
 impl Producer {
     pub fn new(config: &Config) -> Result<Producer> {
         let (conf, settings) = config.build(Kind::Producer)?;
-        let client = Client::new(Kind::Producer, conf, settings.events, None)?;
+        let client =
+            Client::new(Kind::Producer, conf, settings.events, None).map_err(hints::making)?;
         if settings.mask & KABI_EVENT_LOG != 0 {
             client.logs_to_main_queue()?;
         }
