@@ -1278,7 +1278,9 @@ kabi_status_t kabi_producer_wake(kabi_producer_t *producer,
  * until the last event is drained.
  *
  * `undelivered`, if not NULL, gets how many records were given up or failed since the last flush that
- * returned 0. KABI_STATUS_TIMED_OUT says that the time was up: the records are given up already, and
+ * returned 0. A transaction that is open is aborted first, one that is being committed is waited for; if
+ * that fails the error says so, and the coordinator aborts what is open after transaction.timeout.ms.
+ * KABI_STATUS_TIMED_OUT says that the time was up: the records are given up already, and
  * calling again only waits for the threads to end. Closing a closed producer is a success.
  *
  * May be NULL: undelivered.
@@ -1770,6 +1772,109 @@ kabi_status_t kabi_producer_send_packed(kabi_producer_t *producer,
                                         kabi_status_t *statuses,
                                         size_t *accepted,
                                         kabi_error_t *error);
+
+/* ---- Functions: transaction ---- */
+
+/**
+ * Makes this producer the only one with its transactional.id: finishes or aborts what one before it left
+ * behind, and fences that one off. Called once, before the first transaction. Waits up to `timeout_ms`.
+ *
+ * Errors: KABI_STATUS_NOT_CONFIGURED without the property transactional.id, KABI_STATUS_STATE (done
+ * already), KABI_STATUS_TIMED_OUT and KABI_STATUS_INTERRUPTED (it goes on; the same call again waits for
+ * its outcome), KABI_STATUS_PREV_IN_PROGRESS (another thread waits for it). Its flags say what an error
+ * asks for: KABI_ERROR_RETRIABLE (the same call again) or KABI_ERROR_FATAL (a new producer).
+ */
+kabi_status_t kabi_producer_transactions_init(kabi_producer_t *producer,
+                                              int32_t timeout_ms,
+                                              kabi_error_t *error);
+
+/**
+ * Begins a transaction, which what is sent from now on belongs to. Does not wait for a broker.
+ *
+ * Errors: KABI_STATUS_STATE without kabi_producer_transactions_init() before, or with a transaction that
+ * is open already; KABI_STATUS_CONFLICT while the outcome of a commit or an abort before it is not known.
+ * With KABI_ERROR_FATAL the producer is of no more use.
+ */
+kabi_status_t kabi_producer_transaction_begin(kabi_producer_t *producer,
+                                              kabi_error_t *error);
+
+/**
+ * Makes offsets of a consumer's group a part of the transaction: they are committed with it, or not at
+ * all. `partitions` have the consumer's topic numbers and, as `offset`, that of the next record to read.
+ * None is a success. The consumer must not commit these offsets itself: set enable.auto.commit=false.
+ *
+ * A consumer that its group has given up meanwhile is refused, so that no other member reads the same
+ * records again; then abort. Both handles are in use until the call returns.
+ *
+ * Waits up to `timeout_ms`, but no longer than transaction.timeout.ms. Errors: KABI_STATUS_STATE without
+ * an open transaction, KABI_STATUS_UNKNOWN_GROUP for a consumer without group.id, KABI_STATUS_TIMED_OUT
+ * (the same call again does no harm), KABI_STATUS_INTERRUPTED (it goes on). By its flags: repeat
+ * (KABI_ERROR_RETRIABLE), abort (KABI_ERROR_ABORT_REQUIRED) or give the producer up (KABI_ERROR_FATAL).
+ *
+ * May be NULL: partitions.
+ */
+kabi_status_t kabi_producer_transaction_offsets(kabi_producer_t *producer,
+                                                kabi_consumer_t *consumer,
+                                                const kabi_partition_t *partitions,
+                                                size_t count,
+                                                int32_t timeout_ms,
+                                                kabi_error_t *error);
+
+/**
+ * As kabi_producer_transaction_offsets(), for a consumer that is elsewhere: in another process, or of
+ * another library built on librdkafka. `metadata` is what it wrote of itself
+ * (kabi_consumer_group_metadata(), rd_kafka_consumer_group_metadata_write()). Topic numbers are this
+ * producer's.
+ *
+ * Errors: KABI_STATUS_ARGUMENT for bytes that are no group metadata.
+ *
+ * May be NULL: partitions.
+ */
+kabi_status_t kabi_producer_transaction_offsets_metadata(kabi_producer_t *producer,
+                                                         const uint8_t *metadata,
+                                                         size_t metadata_size,
+                                                         const kabi_partition_t *partitions,
+                                                         size_t count,
+                                                         int32_t timeout_ms,
+                                                         kabi_error_t *error);
+
+/**
+ * As kabi_producer_transaction_offsets(), for a group that is known by its id alone: partitions were
+ * assigned by hand, or by something that is no Kafka group. Nothing then keeps a second reader from doing
+ * the same, unless both use the same transactional.id. Topic numbers are this producer's.
+ *
+ * May be NULL: partitions.
+ */
+kabi_status_t kabi_producer_transaction_offsets_group(kabi_producer_t *producer,
+                                                      const char *group_id,
+                                                      const kabi_partition_t *partitions,
+                                                      size_t count,
+                                                      int32_t timeout_ms,
+                                                      kabi_error_t *error);
+
+/**
+ * Commits the transaction: waits up to `timeout_ms` until all that was sent in it is delivered and the
+ * coordinator has it as committed. Reports need not be drained meanwhile.
+ *
+ * Errors: KABI_STATUS_STATE without an open transaction. KABI_STATUS_TIMED_OUT and
+ * KABI_STATUS_INTERRUPTED: whether it commits is not known yet, it goes on in the background, and only
+ * the same call again tells the outcome; another one gives KABI_STATUS_CONFLICT. By its flags: repeat
+ * (KABI_ERROR_RETRIABLE), abort (KABI_ERROR_ABORT_REQUIRED: a record was not delivered, or the
+ * transaction took longer than transaction.timeout.ms) or give the producer up (KABI_ERROR_FATAL: another
+ * one has its transactional.id, KABI_STATUS_FENCED).
+ */
+kabi_status_t kabi_producer_transaction_commit(kabi_producer_t *producer,
+                                               int32_t timeout_ms,
+                                               kabi_error_t *error);
+
+/**
+ * Aborts the transaction: what was not sent yet is given up (its reports say KABI_STATUS_PURGE_QUEUE),
+ * and what was is never seen by a consumer that reads committed records. Nobody needs to poll or drain
+ * meanwhile. Waits up to `timeout_ms`; errors as in kabi_producer_transaction_commit().
+ */
+kabi_status_t kabi_producer_transaction_abort(kabi_producer_t *producer,
+                                              int32_t timeout_ms,
+                                              kabi_error_t *error);
 
 /** The sizes for kabi_abi_check(): `const uint32_t sizes[] = KABI_RECORD_SIZES;` */
 #define KABI_RECORD_SIZES { \

@@ -23,3 +23,4 @@ pub mod producer;
 pub mod producer_send;
 #[cfg(feature = "test-hooks")]
 pub mod test_hooks;
+pub mod transaction;

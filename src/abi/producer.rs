@@ -260,7 +260,9 @@ pub unsafe extern "C" fn kabi_producer_wake(
 /// until the last event is drained.
 ///
 /// `undelivered`, if not NULL, gets how many records were given up or failed since the last flush that
-/// returned 0. KABI_STATUS_TIMED_OUT says that the time was up: the records are given up already, and
+/// returned 0. A transaction that is open is aborted first, one that is being committed is waited for; if
+/// that fails the error says so, and the coordinator aborts what is open after transaction.timeout.ms.
+/// KABI_STATUS_TIMED_OUT says that the time was up: the records are given up already, and
 /// calling again only waits for the threads to end. Closing a closed producer is a success.
 ///
 /// @nullable undelivered
@@ -299,8 +301,17 @@ fn close(
     let open = take_open(object, guard, deadline, Producer::begin_close)
         .ok_or_else(|| Error::timed_out("waiting for calls in progress", timeout_ms))?;
     if let Some(producer) = open {
-        let undelivered = producer.finish(deadline);
-        always.undelivered.store(undelivered, Ordering::SeqCst);
+        let ending = producer.finish(timeout(timeout_ms)?, deadline);
+        always
+            .undelivered
+            .store(ending.undelivered, Ordering::SeqCst);
+        ending.transaction.map_err(|e| Error {
+            message: format!(
+                "close: the transaction is left to its coordinator: {}",
+                e.message
+            ),
+            ..e
+        })?;
     }
     if always.control.wait_for_end(deadline) {
         return Ok(());

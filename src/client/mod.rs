@@ -7,6 +7,7 @@ pub mod consumer;
 pub mod events;
 pub mod lifetime;
 pub mod packed;
+mod partitions;
 pub mod producer;
 mod service;
 pub mod topics;

@@ -22,6 +22,7 @@ use crate::rd::client::{Client, Kind};
 use crate::rd::message::Messages;
 use crate::rd::partitions::PartitionList;
 use crate::rd::queue::Queue;
+use crate::rd::transaction::GroupMetadata;
 use crate::record::{KABI_EVENT_LOG, KABI_OFFSET_INVALID};
 use once_cell::sync::OnceCell;
 use poll::{Gate, Pull};
@@ -228,6 +229,17 @@ impl Consumer {
         Ok(position.unwrap_or(KABI_OFFSET_INVALID))
     }
 
+    /// What a transaction has to know to commit offsets for this consumer's group: the partitions, by its
+    /// topic numbers, and who it is in the group.
+    pub(super) fn for_transaction(
+        &self,
+        partitions: &[Partition<'_>],
+    ) -> Result<(PartitionList, GroupMetadata)> {
+        self.need_group("transaction offsets")?;
+        let list = self.core.list(partitions)?;
+        Ok((list, GroupMetadata::of(&self.core.client)?))
+    }
+
     /// The first `count` records of a batch are handled.
     pub fn handled(&self, number: u64, count: usize) -> Result<()> {
         let core = &self.core;
@@ -240,21 +252,7 @@ impl Consumer {
 impl Core {
     /// A list of librdkafka's with these partitions.
     fn list(&self, partitions: &[Partition<'_>]) -> Result<PartitionList> {
-        let mut list = PartitionList::new(partitions.len())?;
-        for p in partitions {
-            let (topic, partition) = p.key;
-            if partition < 0 {
-                return Err(Error::argument(format!(
-                    "partition {partition} is negative"
-                )));
-            }
-            let name = &self.topics.get(topic)?.name;
-            list.add(name, partition)?
-                .offset(p.offset)
-                .leader_epoch(p.leader_epoch)
-                .metadata(p.metadata);
-        }
-        Ok(list)
+        crate::client::partitions::list(&self.topics, partitions)
     }
 
     /// Whether a wait that began at `wakes` is to go on.

@@ -3,8 +3,10 @@
 
 mod send;
 mod service;
+mod transaction;
 
 pub use send::{Bulk, Entry, Record};
+pub use transaction::OffsetsOf;
 
 use crate::client::config::Config;
 use crate::client::events::Events;
@@ -18,6 +20,7 @@ use crate::record::{KABI_EVENT_LOG, KABI_EVENT_REPORT, KABI_PURGE_IN_FLIGHT, KAB
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use transaction::Transactions;
 
 /// Waits that librdkafka does not let us cut short are done in slices of this, so that a wake is seen in
 /// time.
@@ -30,6 +33,7 @@ struct Core {
     client: Arc<Client>,
     events: Arc<Events>,
     control: Arc<Control>,
+    transactions: Transactions,
     /// Reports are wanted: each accepted record takes a slot.
     reporting: bool,
     report_latency: bool,
@@ -62,6 +66,7 @@ impl Producer {
             client,
             events: Arc::new(Events::new(settings.mask, settings.events_max)),
             control: Arc::default(),
+            transactions: Transactions::new(settings.transactional),
             reporting: settings.mask & KABI_EVENT_REPORT != 0,
             report_latency: settings.report_latency,
             message_timeout: settings.message_timeout,
@@ -95,12 +100,14 @@ impl Producer {
     pub fn wake(&self) {
         self.core.wakes.fetch_add(1, Ordering::SeqCst);
         self.core.events.wake();
+        self.core.transactions.nudge();
     }
 
     /// Calls that wait give up with CLOSED from now on.
     pub fn begin_close(&self) {
         self.core.closing.store(true, Ordering::SeqCst);
         self.core.events.nudge();
+        self.core.transactions.nudge();
     }
 
     /// Waits until every accepted record has its report. Returns how many failed since the last flush
@@ -157,9 +164,10 @@ impl Producer {
         )
     }
 
-    /// The first part of a close, with no other call inside: waits for reports until the deadline, then
-    /// gives up the rest. Returns how many records were not delivered since the last finished flush.
-    pub fn finish(self, deadline: Option<Instant>) -> u64 {
+    /// The first part of a close, with no other call inside: aborts the transaction that is open, waits
+    /// for reports until the deadline, then gives up the rest.
+    pub fn finish(self, timeout: Option<Duration>, deadline: Option<Instant>) -> Ending {
+        let transaction = transaction::finish(&self.core, deadline, timeout);
         let done = self.flush_slices(deadline, || Ok(())).unwrap_or(false);
         let mut undelivered = 0;
         if !done {
@@ -170,14 +178,18 @@ impl Producer {
         undelivered += self.core.events.failed();
         self.core.control.stop();
         self.core.queue.wake();
-        undelivered
+        Ending {
+            undelivered,
+            transaction,
+        }
     }
 
-    /// A free without a close: what is queued is flushed in the background within message.timeout.ms.
+    /// A free without a close: what is queued is flushed in the background within message.timeout.ms, and
+    /// a transaction that is open aborted.
     pub fn abandon(self) {
         self.core.closing.store(true, Ordering::SeqCst);
-        if self.core.client.outstanding() == 0 {
-            self.finish(deadline_of(Some(Duration::ZERO)));
+        if self.core.client.outstanding() == 0 && !self.core.transactions.are_busy() {
+            self.finish(Some(Duration::ZERO), deadline_of(Some(Duration::ZERO)));
             return;
         }
         let cell = Arc::new(std::sync::Mutex::new(Some(self)));
@@ -191,10 +203,17 @@ impl Producer {
             } else {
                 producer.core.message_timeout
             };
-            let undelivered = producer.finish(deadline_of(timeout));
-            if undelivered > 0 {
+            let ending = producer.finish(timeout, deadline_of(timeout));
+            if let Err(error) = &ending.transaction {
                 eprintln!(
-                    "kafkabi: a producer was freed without a close; {undelivered} records were not delivered"
+                    "kafkabi: a producer was freed without a close; its transaction is left to the \
+                     coordinator: {}",
+                    error.message
+                );
+            } else if ending.undelivered > 0 {
+                eprintln!(
+                    "kafkabi: a producer was freed without a close; {} records were not delivered",
+                    ending.undelivered
                 );
             }
         };
@@ -202,4 +221,12 @@ impl Producer {
             finish(&cell, true);
         }
     }
+}
+
+/// How a producer ended.
+pub struct Ending {
+    /// Records that were not delivered since the last finished flush.
+    pub undelivered: u64,
+    /// Whether what it began was committed or aborted.
+    pub transaction: Result<()>,
 }
