@@ -39,11 +39,14 @@ impl GroupMetadata {
     /// From the bytes that a consumer, perhaps in another process, was asked for.
     pub fn read(bytes: &[u8]) -> Result<GroupMetadata, Error> {
         let mut ptr = std::ptr::null_mut();
-        // SAFETY: the bytes are only read, within their length; the error object is ours.
+        // Where the bytes are cut off after the member's id, librdkafka reads one more: a 1 there says
+        // that nothing follows, and makes it see the wrong length.
+        let padded = [bytes, &[1]].concat();
+        // SAFETY: the bytes are only read, within their length and one more; the error object is ours.
         unsafe {
             let error = sys::rd_kafka_consumer_group_metadata_read(
                 &mut ptr,
-                bytes.as_ptr().cast(),
+                padded.as_ptr().cast(),
                 bytes.len(),
             );
             take_error(error, "reading group metadata")
