@@ -23,4 +23,5 @@ pub mod producer;
 pub mod producer_send;
 #[cfg(feature = "test-hooks")]
 pub mod test_hooks;
+pub mod token;
 pub mod transaction;

@@ -12,6 +12,7 @@ pub mod partitions;
 pub mod produce;
 pub mod queue;
 pub mod signals;
+pub mod sasl;
 mod sys;
 pub mod topic;
 pub mod transaction;

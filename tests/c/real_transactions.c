@@ -233,9 +233,17 @@ TEST(a_record_that_failed_makes_the_commit_ask_for_an_abort) {
   MUST(drain_reports(producer, &report, 1) == 1);
   CHECK_EQ(KABI_STATUS_MSG_SIZE_TOO_LARGE, report.code);
   abort_it(producer);
-  begin(producer);
-  send_number(producer, topic, 5);
-  commit(producer);
+  /* The flags lead out: librdkafka counts the lost record's sequence number, so that the broker refuses the next one's, and
+     only the abort of that transaction starts the count anew. */
+  for (int attempt = 0;; attempt++) {
+    begin(producer);
+    send_number(producer, topic, 5);
+    status = kabi_producer_transaction_commit(producer, WAIT, ERR);
+    if (status == KABI_STATUS_OK) break;
+    CHECK_EQ(KABI_ERROR_ABORT_REQUIRED, last_error()->flags);
+    MUST(attempt < 2);
+    abort_it(producer);
+  }
   expect(topic, "read_committed", 1, 5);
   kabi_producer_close(producer, WAIT, NULL, NULL);
   kabi_producer_free(producer);
@@ -324,7 +332,9 @@ TEST(a_free_aborts_what_is_open_in_the_background) {
 /* The broker stops answering, for a while. */
 static pid_t broker_process(void) {
   char path[1024];
-  snprintf(path, sizeof path, "%s/../../../target/kafka/single/1/pid", setting("KABI_KAFKA_BROKER"));
+  const char *script = setting("KABI_KAFKA_BROKER"), *folder = strrchr(script, '/');
+  MUST(folder != NULL);
+  snprintf(path, sizeof path, "%.*s/../../target/kafka/single/1/pid", (int)(folder - script), script);
   FILE *file = fopen(path, "r");
   if (file == NULL) harness_skip("the broker's pid is not where it is expected");
   int pid = 0;

@@ -18,7 +18,9 @@ use crate::client::events::Events;
 use crate::client::lifetime::{Control, Held};
 use crate::client::topics::Topics;
 use crate::error::{Error, Result};
-use crate::rd::client::{Client, Kind};
+use crate::client::service::throttled;
+use crate::rd::client::{Client, Hooks, Kind};
+use crate::rd::sasl::Token;
 use crate::rd::message::Messages;
 use crate::rd::partitions::PartitionList;
 use crate::rd::queue::Queue;
@@ -84,7 +86,12 @@ impl Consumer {
             tracking: Arc::clone(&tracking),
             topics: Arc::clone(&topics_cell),
         };
-        let client = Client::new(Kind::Consumer, conf, settings.events, Some(Box::new(hook)))?;
+        let events = Arc::new(Events::new(settings.mask, settings.events_max));
+        let hooks = Hooks {
+            rebalance: Some(Box::new(hook)),
+            throttled: throttled(&events),
+        };
+        let client = Client::new(Kind::Consumer, conf, settings.events, hooks)?;
         if settings.mask & KABI_EVENT_LOG != 0 {
             client.logs_to_main_queue()?;
         }
@@ -93,7 +100,6 @@ impl Consumer {
         let queue = Arc::new(client.consumer_queue().ok_or_else(no_queue)?);
         let topics = Arc::new(Topics::default());
         let _ = topics_cell.set(Arc::downgrade(&topics));
-        let events = Arc::new(Events::new(settings.mask, settings.events_max));
         let weak = Arc::downgrade(&queue);
         // A poll for records runs the handlers, so an event ends its wait.
         events.set_hook(move || {
@@ -142,6 +148,16 @@ impl Consumer {
 
     pub fn topic_name(&self, number: i32) -> Result<&str> {
         self.core.topics.get(number).map(|entry| &*entry.name)
+    }
+
+    /// Hands a token for SASL/OAUTHBEARER over.
+    pub fn set_token(&self, token: &Token<'_>) -> Result<()> {
+        self.core.client.set_token(token)
+    }
+
+    /// Says that there is no token to be had.
+    pub fn set_token_failure(&self, why: &str) -> Result<()> {
+        self.core.client.set_token_failure(why)
     }
 
     /// Ends the poll for records and the one for events in progress, or else the next one of each, and

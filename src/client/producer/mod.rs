@@ -13,7 +13,9 @@ use crate::client::events::Events;
 use crate::client::lifetime::{deadline_of, remaining_up_to, Control, Held};
 use crate::client::topics::Topics;
 use crate::error::{Error, Result};
-use crate::rd::client::{Client, Kind};
+use crate::client::service::throttled;
+use crate::rd::client::{Client, Hooks, Kind};
+use crate::rd::sasl::Token;
 use crate::rd::queue::Queue;
 use crate::rd::signals;
 use crate::record::{KABI_EVENT_LOG, KABI_EVENT_REPORT, KABI_PURGE_IN_FLIGHT, KABI_PURGE_QUEUED};
@@ -53,7 +55,12 @@ pub struct Producer {
 impl Producer {
     pub fn new(config: &Config) -> Result<Producer> {
         let (conf, settings) = config.build(Kind::Producer)?;
-        let client = Client::new(Kind::Producer, conf, settings.events, None)?;
+        let events = Arc::new(Events::new(settings.mask, settings.events_max));
+        let hooks = Hooks {
+            throttled: throttled(&events),
+            ..Hooks::default()
+        };
+        let client = Client::new(Kind::Producer, conf, settings.events, hooks)?;
         if settings.mask & KABI_EVENT_LOG != 0 {
             client.logs_to_main_queue()?;
         }
@@ -64,7 +71,7 @@ impl Producer {
             topics: Topics::default(),
             queue,
             client,
-            events: Arc::new(Events::new(settings.mask, settings.events_max)),
+            events,
             control: Arc::default(),
             transactions: Transactions::new(settings.transactional),
             reporting: settings.mask & KABI_EVENT_REPORT != 0,
@@ -94,6 +101,16 @@ impl Producer {
 
     pub fn topic_name(&self, number: i32) -> Result<&str> {
         self.core.topics.get(number).map(|entry| &*entry.name)
+    }
+
+    /// Hands a token for SASL/OAUTHBEARER over.
+    pub fn set_token(&self, token: &Token<'_>) -> Result<()> {
+        self.core.client.set_token(token)
+    }
+
+    /// Says that there is no token to be had.
+    pub fn set_token_failure(&self, why: &str) -> Result<()> {
+        self.core.client.set_token_failure(why)
     }
 
     /// Ends waits in progress and the poll for events in progress, or else the next one.
