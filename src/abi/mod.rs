@@ -19,6 +19,7 @@ pub mod consumer;
 pub mod consumer_poll;
 mod events;
 pub mod library;
+pub mod metrics;
 pub mod producer;
 pub mod producer_send;
 #[cfg(feature = "test-hooks")]

@@ -128,10 +128,8 @@ unsafe fn with_token(
 }
 
 fn pairs(json: &str) -> Result<Vec<(String, String)>> {
-    let object: std::collections::BTreeMap<String, String> =
-        serde_json::from_str(json).map_err(|e| {
-            Error::argument(format!("extensions is not a JSON object of texts: {e}"))
-        })?;
+    let object: std::collections::BTreeMap<String, String> = serde_json::from_str(json)
+        .map_err(|e| Error::argument(format!("extensions is not a JSON object of texts: {e}")))?;
     Ok(object.into_iter().collect())
 }
 

@@ -6,6 +6,7 @@ pub mod config;
 pub mod consumer;
 pub mod events;
 pub mod lifetime;
+mod metrics;
 pub mod packed;
 mod partitions;
 pub mod producer;

@@ -7,9 +7,7 @@ use super::{check, own, Config};
 use crate::error::{Error, Result};
 use crate::rd;
 use crate::rd::conf::{Conf, Events, Logs, Refused, Tokens};
-use crate::record::{
-    KABI_EVENT_LOG, KABI_EVENT_REPORT, KABI_EVENT_STATISTICS, KABI_EVENT_TOKEN,
-};
+use crate::record::{KABI_EVENT_LOG, KABI_EVENT_REPORT, KABI_EVENT_STATISTICS, KABI_EVENT_TOKEN};
 use std::hash::{BuildHasher, Hasher};
 use std::time::Duration;
 
@@ -94,7 +92,8 @@ impl Config {
             reports: !consumer,
             errors: true,
             // The latest is kept for the metrics, whether the program wants events of it or not.
-            statistics: self.mask & KABI_EVENT_STATISTICS != 0 || self.number(STATISTICS_INTERVAL)? > 0,
+            statistics: self.mask & KABI_EVENT_STATISTICS != 0
+                || self.number(STATISTICS_INTERVAL)? > 0,
             tokens: self.tokens()?,
             logs,
         };

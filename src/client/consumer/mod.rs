@@ -16,14 +16,15 @@ pub use poll::{HeldBatch, PackedBatch};
 use crate::client::config::Config;
 use crate::client::events::Events;
 use crate::client::lifetime::{Control, Held};
+use crate::client::metrics::{document, OfEvents, Own};
+use crate::client::service::throttled;
 use crate::client::topics::Topics;
 use crate::error::{Error, Result};
-use crate::client::service::throttled;
 use crate::rd::client::{Client, Hooks, Kind};
-use crate::rd::sasl::Token;
 use crate::rd::message::Messages;
 use crate::rd::partitions::PartitionList;
 use crate::rd::queue::Queue;
+use crate::rd::sasl::Token;
 use crate::rd::transaction::GroupMetadata;
 use crate::record::{KABI_EVENT_LOG, KABI_OFFSET_INVALID};
 use once_cell::sync::OnceCell;
@@ -148,6 +149,18 @@ impl Consumer {
 
     pub fn topic_name(&self, number: i32) -> Result<&str> {
         self.core.topics.get(number).map(|entry| &*entry.name)
+    }
+
+    /// Statistics and counters, as JSON.
+    pub fn metrics(&self, handles_alive: usize) -> String {
+        let own = Own {
+            client: "consumer",
+            events: OfEvents::of(&self.core.events),
+            records: None,
+            batches_alive: Some(self.core.batches.load(Ordering::SeqCst)),
+            handles_alive,
+        };
+        document(&self.core.events, &own)
     }
 
     /// Hands a token for SASL/OAUTHBEARER over.

@@ -11,12 +11,13 @@ pub use transaction::OffsetsOf;
 use crate::client::config::Config;
 use crate::client::events::Events;
 use crate::client::lifetime::{deadline_of, remaining_up_to, Control, Held};
+use crate::client::metrics::{document, OfEvents, OfRecords, Own};
+use crate::client::service::throttled;
 use crate::client::topics::Topics;
 use crate::error::{Error, Result};
-use crate::client::service::throttled;
 use crate::rd::client::{Client, Hooks, Kind};
-use crate::rd::sasl::Token;
 use crate::rd::queue::Queue;
+use crate::rd::sasl::Token;
 use crate::rd::signals;
 use crate::record::{KABI_EVENT_LOG, KABI_EVENT_REPORT, KABI_PURGE_IN_FLIGHT, KABI_PURGE_QUEUED};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -101,6 +102,25 @@ impl Producer {
 
     pub fn topic_name(&self, number: i32) -> Result<&str> {
         self.core.topics.get(number).map(|entry| &*entry.name)
+    }
+
+    /// Statistics and counters, as JSON.
+    pub fn metrics(&self, handles_alive: usize) -> String {
+        let events = &self.core.events;
+        let counts = &events.counts;
+        let records = OfRecords {
+            accepted: counts.accepted.get(),
+            delivered: self.core.reporting.then(|| counts.delivered.get()),
+            failed: counts.failed.get(),
+        };
+        let own = Own {
+            client: "producer",
+            events: OfEvents::of(events),
+            records: Some(records),
+            batches_alive: None,
+            handles_alive,
+        };
+        document(events, &own)
     }
 
     /// Hands a token for SASL/OAUTHBEARER over.

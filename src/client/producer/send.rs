@@ -131,7 +131,9 @@ impl Producer {
         with_staging(|staging| {
             let patience = Patience::new(core, timeout);
             patience.retry(|| core.send_now(staging, topic, record, headers.clone()))
-        })
+        })?;
+        core.events.counts.accepted.add(1);
+        Ok(())
     }
 
     /// Sends records in order. `status` is told of each one's outcome, in order, exactly once.
@@ -155,6 +157,7 @@ impl Producer {
                 ended: None,
             };
             core.send_entries(staging, entries, &patience, &mut sink);
+            core.events.counts.accepted.add(sink.accepted as u64);
             Bulk {
                 accepted: sink.accepted,
                 first_error: sink.first_error,
