@@ -6,7 +6,7 @@ use super::handles::with_open;
 use super::partitions::partitions_of;
 use crate::client::consumer::Consumer;
 use crate::client::producer::{OffsetsOf, Producer};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::record::{
     kabi_consumer_t, kabi_error_t, kabi_partition_t, kabi_producer_t, kabi_status_t,
 };
@@ -72,17 +72,12 @@ pub unsafe extern "C" fn kabi_producer_transaction_offsets(
     error: *mut kabi_error_t,
 ) -> kabi_status_t {
     call(error, || {
-        with_open(consumer, |consumer: &Consumer, _| {
-            // SAFETY: by this function's contract.
-            unsafe {
-                offsets(
-                    producer,
-                    OffsetsOf::Consumer(consumer),
-                    partitions,
-                    count,
-                    timeout_ms,
-                )
-            }
+        with_open(producer, |producer: &Producer, _| {
+            with_open(consumer, |consumer: &Consumer, _| {
+                let of = OffsetsOf::Consumer(consumer);
+                // SAFETY: by this function's contract.
+                unsafe { offsets(producer, of, partitions, count, timeout_ms) }
+            })
         })
     })
 }
@@ -106,17 +101,13 @@ pub unsafe extern "C" fn kabi_producer_transaction_offsets_metadata(
     error: *mut kabi_error_t,
 ) -> kabi_status_t {
     call(error, || {
-        // SAFETY: by this function's contract.
-        unsafe {
-            let metadata = slice(metadata, metadata_size, "metadata")?;
-            offsets(
-                producer,
-                OffsetsOf::Metadata(metadata),
-                partitions,
-                count,
-                timeout_ms,
-            )
-        }
+        with_open(producer, |producer: &Producer, _| {
+            // SAFETY: by this function's contract.
+            unsafe {
+                let of = OffsetsOf::Metadata(slice(metadata, metadata_size, "metadata")?);
+                offsets(producer, of, partitions, count, timeout_ms)
+            }
+        })
     })
 }
 
@@ -135,38 +126,33 @@ pub unsafe extern "C" fn kabi_producer_transaction_offsets_group(
     error: *mut kabi_error_t,
 ) -> kabi_status_t {
     call(error, || {
-        // SAFETY: by this function's contract.
-        unsafe {
-            let group = text(group_id, NAME_MAX, "group_id")?;
-            if group.is_empty() {
-                return Err(crate::error::Error::argument("group_id is empty"));
+        with_open(producer, |producer: &Producer, _| {
+            // SAFETY: by this function's contract.
+            unsafe {
+                let group = text(group_id, NAME_MAX, "group_id")?;
+                if group.is_empty() {
+                    return Err(Error::argument("group_id is empty"));
+                }
+                let of = OffsetsOf::Group(group);
+                offsets(producer, of, partitions, count, timeout_ms)
             }
-            offsets(
-                producer,
-                OffsetsOf::Group(group),
-                partitions,
-                count,
-                timeout_ms,
-            )
-        }
+        })
     })
 }
 
 /// # Safety
 /// The partitions and their metadata are valid for the length of the export.
 unsafe fn offsets(
-    producer: *mut kabi_producer_t,
+    producer: &Producer,
     of: OffsetsOf<'_>,
     partitions: *const kabi_partition_t,
     count: usize,
     timeout_ms: i32,
 ) -> Result<()> {
-    with_open(producer, |producer: &Producer, _| {
-        let wait = timeout(timeout_ms)?;
-        // SAFETY: by the contract.
-        let list = unsafe { partitions_of(slice(partitions, count, "partitions")?) }?;
-        producer.transaction_offsets(of, &list, wait, timeout_ms)
-    })
+    let wait = timeout(timeout_ms)?;
+    // SAFETY: by the contract.
+    let list = unsafe { partitions_of(slice(partitions, count, "partitions")?) }?;
+    producer.transaction_offsets(of, &list, wait, timeout_ms)
 }
 
 /// Commits the transaction: waits up to `timeout_ms` until all that was sent in it is delivered and the
