@@ -1292,10 +1292,10 @@ kabi_status_t kabi_producer_wake(kabi_producer_t *producer,
  * KABI_STATUS_CLOSED, and so does every call after, but for poll, drain and event_fd, which work on
  * until the last event is drained.
  *
- * `undelivered`, if not NULL, gets how many records were given up or failed since the last flush that
- * returned 0. A transaction that is open is aborted first, one that is being committed is waited for; if
- * that fails the error says so, and the coordinator aborts what is open after transaction.timeout.ms.
- * KABI_STATUS_TIMED_OUT says that the time was up: the records are given up already, and
+ * `undelivered`, if not NULL, gets how many records were given up or failed meanwhile (with reports off:
+ * since the last flush that returned 0). A transaction that is open is aborted first, one that is being
+ * committed is waited for; if that fails the error says so, and the coordinator aborts what is open after
+ * transaction.timeout.ms. KABI_STATUS_TIMED_OUT says that the time was up: the records are given up already, and
  * calling again only waits for the threads to end. Closing a closed producer is a success.
  *
  * May be NULL: undelivered.

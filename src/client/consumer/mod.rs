@@ -26,9 +26,11 @@ use crate::rd::partitions::PartitionList;
 use crate::rd::queue::Queue;
 use crate::rd::sasl::Token;
 use crate::rd::transaction::GroupMetadata;
-use crate::record::{KABI_EVENT_LOG, KABI_OFFSET_INVALID};
+use crate::record::{
+    KABI_EVENT_LOG, KABI_OFFSET_BEGINNING, KABI_OFFSET_END, KABI_OFFSET_INVALID, KABI_OFFSET_STORED,
+};
 use once_cell::sync::OnceCell;
-use poll::{Gate, Pull};
+use poll::{Bell, Gate, Pull};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,7 +46,7 @@ struct Core {
     gate: Gate,
     topics: Arc<Topics>,
     /// Where records and assignment changes come from.
-    queue: Arc<Queue>,
+    bell: Arc<Bell>,
     /// Where everything else comes from.
     main_queue: Queue,
     client: Arc<Client>,
@@ -98,20 +100,21 @@ impl Consumer {
         }
         let no_queue = || Error::system("asking for the consumer's queues");
         let main_queue = client.main_queue().ok_or_else(no_queue)?;
-        let queue = Arc::new(client.consumer_queue().ok_or_else(no_queue)?);
+        let queue = client.consumer_queue().ok_or_else(no_queue)?;
         let topics = Arc::new(Topics::default());
         let _ = topics_cell.set(Arc::downgrade(&topics));
-        let weak = Arc::downgrade(&queue);
+        let bell = Arc::new(Bell::new(queue));
+        let weak = Arc::downgrade(&bell);
         // A poll for records runs the handlers, so an event ends its wait.
         events.set_hook(move || {
-            if let Some(queue) = weak.upgrade() {
-                queue.wake();
+            if let Some(bell) = weak.upgrade() {
+                bell.ring();
             }
         });
         let core = Arc::new(Core {
             gate: Gate::new(Pull::new(Messages::new(&client))),
             topics,
-            queue,
+            bell,
             main_queue,
             client,
             tracking,
@@ -179,14 +182,14 @@ impl Consumer {
         self.core.wakes.fetch_add(1, Ordering::SeqCst);
         self.core.woken.store(true, Ordering::SeqCst);
         self.core.events.wake();
-        self.core.queue.wake();
+        self.core.bell.ring();
     }
 
     /// Calls that wait give up with CLOSED from now on.
     pub fn begin_close(&self) {
         self.core.closing.store(true, Ordering::SeqCst);
         self.core.events.nudge();
-        self.core.queue.wake();
+        self.core.bell.ring();
     }
 
     fn need_group(&self, doing: &str) -> Result<()> {
@@ -224,6 +227,7 @@ impl Consumer {
 
     /// Reads exactly these partitions, from the offsets given.
     pub fn assign(&self, partitions: &[Partition<'_>]) -> Result<()> {
+        partitions.iter().try_for_each(check_start)?;
         let list = self.core.list(partitions)?;
         self.core.visit(|pull| {
             let outcome = match partitions.is_empty() {
@@ -275,6 +279,20 @@ impl Consumer {
         core.tracking.store(&core.client, &core.topics, |s| {
             s.ledger.handled(number, count)
         })
+    }
+}
+
+/// librdkafka gives up the assignment of before when it refuses an offset, so that is done here.
+fn check_start(p: &Partition<'_>) -> Result<()> {
+    match p.offset {
+        0..
+        | KABI_OFFSET_BEGINNING
+        | KABI_OFFSET_END
+        | KABI_OFFSET_STORED
+        | KABI_OFFSET_INVALID => Ok(()),
+        other => Err(Error::argument(format!(
+            "assign at offset {other}: it is 0 or more, or one of KABI_OFFSET_*"
+        ))),
     }
 }
 

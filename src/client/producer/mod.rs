@@ -29,6 +29,21 @@ use transaction::Transactions;
 /// time.
 const SLICE: Duration = Duration::from_millis(50);
 
+/// How long a close waits for the reports of records that it gave up.
+const LAST_REPORTS: Duration = Duration::from_millis(500);
+/// How often it looks.
+const RECHECK: Duration = Duration::from_millis(2);
+
+/// How a close went.
+pub struct Finish {
+    /// Records that failed or were given up.
+    pub undelivered: u64,
+    /// The time was up.
+    pub gave_up: bool,
+    /// Whether the transaction that was begun is committed or aborted.
+    pub transaction: Result<()>,
+}
+
 /// What the program's handle and the service thread share. Fields are dropped in this order.
 struct Core {
     topics: Topics,
@@ -203,20 +218,32 @@ impl Producer {
 
     /// The first part of a close, with no other call inside: aborts the transaction that is open, waits
     /// for reports until the deadline, then gives up the rest.
-    pub fn finish(self, timeout: Option<Duration>, deadline: Option<Instant>) -> Ending {
+    pub fn finish(self, timeout: Option<Duration>, deadline: Option<Instant>) -> Finish {
+        // With reports off, this is the last chance to learn of failures since the last flush.
+        let known = if self.core.reporting {
+            self.core.events.failed()
+        } else {
+            0
+        };
         let transaction = transaction::finish(&self.core, deadline, timeout);
         let done = self.flush_slices(deadline, || Ok(())).unwrap_or(false);
-        let mut undelivered = 0;
         if !done {
-            undelivered = self.core.client.outstanding() as u64;
-            // Each of them gets its report from the service thread, which ends when all have.
             let _ = self.core.client.purge(true, true);
+            // Each of them gets its report from the service thread, a matter of milliseconds.
+            let settled = || (self.core.client.outstanding() == 0).then_some(());
+            let patience = deadline_of(Some(LAST_REPORTS));
+            self.core
+                .events
+                .slots()
+                .wait(patience, Some(RECHECK), settled);
         }
-        undelivered += self.core.events.failed();
+        let failed = self.core.events.failed() - known;
+        let left = self.core.client.outstanding() as u64;
         self.core.control.stop();
         self.core.queue.wake();
-        Ending {
-            undelivered,
+        Finish {
+            undelivered: failed + left,
+            gave_up: !done,
             transaction,
         }
     }
@@ -240,17 +267,17 @@ impl Producer {
             } else {
                 producer.core.message_timeout
             };
-            let ending = producer.finish(timeout, deadline_of(timeout));
-            if let Err(error) = &ending.transaction {
+            let finish = producer.finish(timeout, deadline_of(timeout));
+            if let Err(error) = &finish.transaction {
                 eprintln!(
                     "kafkabi: a producer was freed without a close; its transaction is left to the \
                      coordinator: {}",
                     error.message
                 );
-            } else if ending.undelivered > 0 {
+            } else if finish.undelivered > 0 {
                 eprintln!(
                     "kafkabi: a producer was freed without a close; {} records were not delivered",
-                    ending.undelivered
+                    finish.undelivered
                 );
             }
         };
@@ -258,12 +285,4 @@ impl Producer {
             finish(&cell, true);
         }
     }
-}
-
-/// How a producer ended.
-pub struct Ending {
-    /// Records that were not delivered since the last finished flush.
-    pub undelivered: u64,
-    /// Whether what it began was committed or aborted.
-    pub transaction: Result<()>,
 }
