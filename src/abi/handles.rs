@@ -261,6 +261,11 @@ pub fn remove_all<T: HandleType>() {
     }
 }
 
+/// How many handles of all types there are.
+pub fn alive() -> usize {
+    TABLE.alive()
+}
+
 /// Frees every producer and consumer.
 pub fn free_all_clients() {
     for handle in TABLE.handles(Some(kabi_producer_t::KIND)) {

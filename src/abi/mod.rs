@@ -22,7 +22,10 @@ pub mod consumer;
 pub mod consumer_poll;
 mod events;
 pub mod library;
+pub mod metrics;
 pub mod producer;
 pub mod producer_send;
 #[cfg(feature = "test-hooks")]
 pub mod test_hooks;
+pub mod token;
+pub mod transaction;

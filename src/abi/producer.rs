@@ -260,7 +260,9 @@ pub unsafe extern "C" fn kabi_producer_wake(
 /// until the last event is drained.
 ///
 /// `undelivered`, if not NULL, gets how many records were given up or failed meanwhile (with reports off:
-/// since the last flush that returned 0). KABI_STATUS_TIMED_OUT says that the time was up: the records are given up already, and
+/// since the last flush that returned 0). A transaction that is open is aborted first, one that is being
+/// committed is waited for; if that fails the error says so, and the coordinator aborts what is open after
+/// transaction.timeout.ms. KABI_STATUS_TIMED_OUT says that the time was up: the records are given up already, and
 /// calling again only waits for the threads to end. Closing a closed producer is a success.
 ///
 /// @nullable undelivered
@@ -300,10 +302,17 @@ fn close(
         .ok_or_else(|| Error::timed_out("waiting for calls in progress", timeout_ms))?;
     let mut gave_up = false;
     if let Some(producer) = open {
-        let finish = producer.finish(deadline);
+        let finish = producer.finish(timeout(timeout_ms)?, deadline);
         always
             .undelivered
             .store(finish.undelivered, Ordering::SeqCst);
+        finish.transaction.map_err(|e| Error {
+            message: format!(
+                "close: the transaction is left to its coordinator: {}",
+                e.message
+            ),
+            ..e
+        })?;
         gave_up = finish.gave_up;
     }
     if always.control.wait_for_end(deadline) && !gave_up {

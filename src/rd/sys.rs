@@ -35,6 +35,11 @@ return_i32! {
         errstr: *mut c_char, errstr_size: usize) -> rd_kafka_conf_res_t;
     rd_kafka_conf_get(conf: *const rd_kafka_conf_t, name: *const c_char, dest: *mut c_char,
         dest_size: *mut usize) -> rd_kafka_conf_res_t;
+    rd_kafka_oauthbearer_set_token(rk: *mut rd_kafka_t, token: *const c_char, lifetime_ms: i64,
+        principal: *const c_char, extensions: *mut *const c_char, extension_size: usize,
+        errstr: *mut c_char, errstr_size: usize) -> rd_kafka_resp_err_t;
+    rd_kafka_oauthbearer_set_token_failure(rk: *mut rd_kafka_t, errstr: *const c_char)
+        -> rd_kafka_resp_err_t;
     rd_kafka_last_error() -> rd_kafka_resp_err_t;
     rd_kafka_error_code(error: *const rd_kafka_error_t) -> rd_kafka_resp_err_t;
     rd_kafka_fatal_error(rk: *mut rd_kafka_t, errstr: *mut c_char, errstr_size: usize)

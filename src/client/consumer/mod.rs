@@ -17,12 +17,16 @@ use crate::client::config::Config;
 use crate::client::events::Events;
 use crate::client::hints;
 use crate::client::lifetime::{Control, Held};
+use crate::client::metrics::{document, OfEvents, Own};
+use crate::client::service::throttled;
 use crate::client::topics::Topics;
 use crate::error::{Error, Result};
-use crate::rd::client::{Client, Kind};
+use crate::rd::client::{Client, Hooks, Kind};
 use crate::rd::message::Messages;
 use crate::rd::partitions::PartitionList;
 use crate::rd::queue::Queue;
+use crate::rd::sasl::Token;
+use crate::rd::transaction::GroupMetadata;
 use crate::record::{
     KABI_EVENT_LOG, KABI_OFFSET_BEGINNING, KABI_OFFSET_END, KABI_OFFSET_INVALID, KABI_OFFSET_STORED,
 };
@@ -86,8 +90,13 @@ impl Consumer {
             tracking: Arc::clone(&tracking),
             topics: Arc::clone(&topics_cell),
         };
-        let client = Client::new(Kind::Consumer, conf, settings.events, Some(Box::new(hook)))
-            .map_err(hints::making)?;
+        let events = Arc::new(Events::new(settings.mask, settings.events_max));
+        let hooks = Hooks {
+            rebalance: Some(Box::new(hook)),
+            throttled: throttled(&events),
+        };
+        let client =
+            Client::new(Kind::Consumer, conf, settings.events, hooks).map_err(hints::making)?;
         if settings.mask & KABI_EVENT_LOG != 0 {
             client.logs_to_main_queue()?;
         }
@@ -96,7 +105,6 @@ impl Consumer {
         let queue = client.consumer_queue().ok_or_else(no_queue)?;
         let topics = Arc::new(Topics::default());
         let _ = topics_cell.set(Arc::downgrade(&topics));
-        let events = Arc::new(Events::new(settings.mask, settings.events_max));
         let bell = Arc::new(Bell::new(queue));
         let weak = Arc::downgrade(&bell);
         // A poll for records runs the handlers, so an event ends its wait.
@@ -146,6 +154,28 @@ impl Consumer {
 
     pub fn topic_name(&self, number: i32) -> Result<&str> {
         self.core.topics.get(number).map(|entry| &*entry.name)
+    }
+
+    /// Statistics and counters, as JSON.
+    pub fn metrics(&self, handles_alive: usize) -> String {
+        let own = Own {
+            client: "consumer",
+            events: OfEvents::of(&self.core.events),
+            records: None,
+            batches_alive: Some(self.core.batches.load(Ordering::SeqCst)),
+            handles_alive,
+        };
+        document(&self.core.events, &own)
+    }
+
+    /// Hands a token for SASL/OAUTHBEARER over.
+    pub fn set_token(&self, token: &Token<'_>) -> Result<()> {
+        self.core.client.set_token(token)
+    }
+
+    /// Says that there is no token to be had.
+    pub fn set_token_failure(&self, why: &str) -> Result<()> {
+        self.core.client.set_token_failure(why)
     }
 
     /// Ends the poll for records and the one for events in progress, or else the next one of each, and
@@ -234,6 +264,17 @@ impl Consumer {
         Ok(position.unwrap_or(KABI_OFFSET_INVALID))
     }
 
+    /// What a transaction has to know to commit offsets for this consumer's group: the partitions, by its
+    /// topic numbers, and who it is in the group.
+    pub(super) fn for_transaction(
+        &self,
+        partitions: &[Partition<'_>],
+    ) -> Result<(PartitionList, GroupMetadata)> {
+        self.need_group("transaction offsets")?;
+        let list = self.core.list(partitions)?;
+        Ok((list, GroupMetadata::of(&self.core.client)?))
+    }
+
     /// The first `count` records of a batch are handled.
     pub fn handled(&self, number: u64, count: usize) -> Result<()> {
         let core = &self.core;
@@ -260,21 +301,7 @@ fn check_start(p: &Partition<'_>) -> Result<()> {
 impl Core {
     /// A list of librdkafka's with these partitions.
     fn list(&self, partitions: &[Partition<'_>]) -> Result<PartitionList> {
-        let mut list = PartitionList::new(partitions.len())?;
-        for p in partitions {
-            let (topic, partition) = p.key;
-            if partition < 0 {
-                return Err(Error::argument(format!(
-                    "partition {partition} is negative"
-                )));
-            }
-            let name = &self.topics.get(topic)?.name;
-            list.add(name, partition)?
-                .offset(p.offset)
-                .leader_epoch(p.leader_epoch)
-                .metadata(p.metadata);
-        }
-        Ok(list)
+        crate::client::partitions::list(&self.topics, partitions)
     }
 
     /// Whether a wait that began at `wakes` is to go on.

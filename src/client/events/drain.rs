@@ -133,6 +133,7 @@ impl Events {
             let answer = handle(reports, &[]);
             draining.reports.clear();
             draining.reported = 0;
+            self.counts.drained.add(count as u64);
             self.slots.give(count);
             return (count, answer);
         }
@@ -146,6 +147,7 @@ impl Events {
             return (0, 0);
         };
         let answer = handle(&[event], bytes);
+        self.counts.drained.add(1);
         self.slots.give(usize::from(told.slot));
         (1, answer)
     }
@@ -204,6 +206,7 @@ impl Events {
         }
         draining.reported += count;
         taken.events += count;
+        self.counts.drained.add(count as u64);
         self.slots.give(count);
         true
     }
@@ -226,6 +229,7 @@ impl Events {
         };
         *place = event;
         taken.events += 1;
+        self.counts.drained.add(1);
         taken.bytes = at + told.size();
         self.slots.give(usize::from(told.slot));
         draining.told.pop_front();
