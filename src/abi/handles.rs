@@ -270,6 +270,11 @@ pub fn remove_all<T: HandleType>() {
     }
 }
 
+/// How many handles of all types there are.
+pub fn alive() -> usize {
+    TABLE.alive()
+}
+
 /// Frees every admin, producer and consumer.
 pub fn free_all_clients() {
     for handle in TABLE.handles(Some(kabi_admin_t::KIND)) {
@@ -280,6 +285,24 @@ pub fn free_all_clients() {
     }
     for handle in TABLE.handles(Some(kabi_consumer_t::KIND)) {
         free_client(handle as *mut kabi_consumer_t, Consumer::begin_close);
+    }
+}
+
+/// Frees a cluster; calls that wait give up.
+pub fn free_cluster(handle: *mut kabi_cluster_t) {
+    if !handle.is_null() {
+        let _ = with(handle, Mode::Any, |cluster: &Cluster, _| {
+            cluster.begin_end();
+            Ok(())
+        });
+        remove(handle);
+    }
+}
+
+/// Frees every cluster.
+pub fn free_all_clusters() {
+    for handle in TABLE.handles(Some(kabi_cluster_t::KIND)) {
+        free_cluster(handle as *mut kabi_cluster_t);
     }
 }
 

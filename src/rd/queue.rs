@@ -88,6 +88,7 @@ pub enum EventKind {
     Commit,
     Rebalance,
     Answer,
+    Token,
     Other,
 }
 
@@ -115,6 +116,7 @@ impl Event {
             sys::RD_KAFKA_EVENT_STATS => EventKind::Statistics,
             sys::RD_KAFKA_EVENT_OFFSET_COMMIT => EventKind::Commit,
             sys::RD_KAFKA_EVENT_REBALANCE => EventKind::Rebalance,
+            sys::RD_KAFKA_EVENT_OAUTHBEARER_TOKEN_REFRESH => EventKind::Token,
             kind if super::admin::is_answer(kind) => EventKind::Answer,
             _ => EventKind::Other,
         }
@@ -156,6 +158,12 @@ impl Event {
     pub fn statistics(&self) -> String {
         // SAFETY: as above.
         unsafe { text_of(sys::rd_kafka_event_stats(self.ptr.as_ptr())) }
+    }
+
+    /// The property sasl.oauthbearer.config, with an event that asks for a token.
+    pub fn token_config(&self) -> String {
+        // SAFETY: as above.
+        unsafe { text_of(sys::rd_kafka_event_config_string(self.ptr.as_ptr())) }
     }
 
     pub fn log(&self) -> Option<LogLine> {

@@ -36,6 +36,11 @@ return_i32! {
         errstr: *mut c_char, errstr_size: usize) -> rd_kafka_conf_res_t;
     rd_kafka_conf_get(conf: *const rd_kafka_conf_t, name: *const c_char, dest: *mut c_char,
         dest_size: *mut usize) -> rd_kafka_conf_res_t;
+    rd_kafka_oauthbearer_set_token(rk: *mut rd_kafka_t, token: *const c_char, lifetime_ms: i64,
+        principal: *const c_char, extensions: *mut *const c_char, extension_size: usize,
+        errstr: *mut c_char, errstr_size: usize) -> rd_kafka_resp_err_t;
+    rd_kafka_oauthbearer_set_token_failure(rk: *mut rd_kafka_t, errstr: *const c_char)
+        -> rd_kafka_resp_err_t;
     rd_kafka_last_error() -> rd_kafka_resp_err_t;
     rd_kafka_error_code(error: *const rd_kafka_error_t) -> rd_kafka_resp_err_t;
     rd_kafka_fatal_error(rk: *mut rd_kafka_t, errstr: *mut c_char, errstr_size: usize)
@@ -110,4 +115,57 @@ return_i32! {
         -> rd_kafka_resp_err_t;
     rd_kafka_mock_broker_set_rtt(cluster: *mut rd_kafka_mock_cluster_t, broker: i32, rtt_ms: c_int)
         -> rd_kafka_resp_err_t;
+    rd_kafka_mock_broker_set_rack(cluster: *mut rd_kafka_mock_cluster_t, broker: i32,
+        rack: *const c_char) -> rd_kafka_resp_err_t;
+    rd_kafka_mock_broker_error_stack_cnt(cluster: *mut rd_kafka_mock_cluster_t, broker: i32,
+        request: i16, count: *mut usize) -> rd_kafka_resp_err_t;
+    rd_kafka_mock_partition_set_leader(cluster: *mut rd_kafka_mock_cluster_t, topic: *const c_char,
+        partition: i32, broker: i32) -> rd_kafka_resp_err_t;
+    rd_kafka_mock_partition_set_follower(cluster: *mut rd_kafka_mock_cluster_t,
+        topic: *const c_char, partition: i32, broker: i32) -> rd_kafka_resp_err_t;
+    rd_kafka_mock_partition_set_follower_wmarks(cluster: *mut rd_kafka_mock_cluster_t,
+        topic: *const c_char, partition: i32, low: i64, high: i64) -> rd_kafka_resp_err_t;
+    rd_kafka_mock_coordinator_set(cluster: *mut rd_kafka_mock_cluster_t, kind: *const c_char,
+        key: *const c_char, broker: i32) -> rd_kafka_resp_err_t;
+    rd_kafka_mock_set_apiversion(cluster: *mut rd_kafka_mock_cluster_t, request: i16, min: i16,
+        max: i16) -> rd_kafka_resp_err_t;
+}
+
+/// Takes the code as the integer that it is in C.
+pub unsafe fn rd_kafka_mock_topic_set_error(
+    cluster: *mut rd_kafka_mock_cluster_t,
+    topic: *const c_char,
+    code: i32,
+) {
+    type Typed =
+        unsafe extern "C" fn(*mut rd_kafka_mock_cluster_t, *const c_char, rd_kafka_resp_err_t);
+    type Raw = unsafe extern "C" fn(*mut rd_kafka_mock_cluster_t, *const c_char, i32);
+    let typed: Typed = rdkafka::bindings::rd_kafka_mock_topic_set_error;
+    // SAFETY: as in the macro above: an enumeration of four bytes is passed as an `int`.
+    let raw: Raw = unsafe { std::mem::transmute(typed) };
+    // SAFETY: the caller keeps the contract of the C function.
+    unsafe { raw(cluster, topic, code) }
+}
+
+/// One error and its delay: the function takes its pairs as variable arguments.
+pub unsafe fn rd_kafka_mock_broker_push_request_error(
+    cluster: *mut rd_kafka_mock_cluster_t,
+    broker: i32,
+    request: i16,
+    code: i32,
+    delay_ms: c_int,
+) -> i32 {
+    type Typed = unsafe extern "C" fn(
+        *mut rd_kafka_mock_cluster_t,
+        i32,
+        i16,
+        usize,
+        ...
+    ) -> rd_kafka_resp_err_t;
+    type Raw = unsafe extern "C" fn(*mut rd_kafka_mock_cluster_t, i32, i16, usize, ...) -> i32;
+    let typed: Typed = rdkafka::bindings::rd_kafka_mock_broker_push_request_error_rtts;
+    // SAFETY: as in the macro above.
+    let raw: Raw = unsafe { std::mem::transmute(typed) };
+    // SAFETY: one pair, as the count says; the caller keeps the rest of the contract.
+    unsafe { raw(cluster, broker, request, 1, code, delay_ms) }
 }
