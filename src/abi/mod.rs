@@ -13,6 +13,8 @@ mod handles;
 mod openable;
 mod partitions;
 
+pub mod admin;
+pub mod admin_request;
 pub mod cluster;
 pub mod cluster_contents;
 pub mod cluster_faults;

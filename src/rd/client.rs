@@ -19,6 +19,8 @@ use std::time::Duration;
 pub enum Kind {
     Producer,
     Consumer,
+    /// Neither sends nor receives.
+    Admin,
 }
 
 /// A change of the assignment, told inside a call that polls the consumer queue, on its thread.
@@ -93,7 +95,7 @@ impl Client {
 
     fn start(kind: Kind, conf: Conf) -> Result<NonNull<sys::rd_kafka_t>, Error> {
         let c_kind = match kind {
-            Kind::Producer => sys::rd_kafka_type_t::RD_KAFKA_PRODUCER,
+            Kind::Producer | Kind::Admin => sys::rd_kafka_type_t::RD_KAFKA_PRODUCER,
             Kind::Consumer => sys::rd_kafka_type_t::RD_KAFKA_CONSUMER,
         };
         let mut text: [c_char; 512] = [0; 512];
@@ -347,7 +349,7 @@ impl Drop for Client {
         // A consumer that could not leave its group in time would make a plain destroy wait for the
         // session time-out; one that has left has nothing more to close.
         let flags = match self.kind {
-            Kind::Producer => 0,
+            Kind::Producer | Kind::Admin => 0,
             Kind::Consumer => sys::RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE,
         };
         // SAFETY: the last holder is gone, so nothing points into the client any more.

@@ -2,6 +2,7 @@
 //! what it owns once, keeps alive what it points into, and turns codes and strings into `Error`s. With
 //! `abi` and the handle table this is the only place where unsafe code lives.
 
+pub mod admin;
 pub mod certificate;
 pub mod client;
 pub mod conf;
