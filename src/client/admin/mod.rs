@@ -82,7 +82,7 @@ impl Admin {
         }
         let events = Arc::new(Events::new(settings.mask, settings.events_max));
         let queue = client.main_queue();
-        Admin::start_service(client, queue, events, Hooks::default())
+        Admin::start_service(client, queue, events, None)
     }
 
     /// On top of a producer or consumer.
