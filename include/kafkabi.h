@@ -609,14 +609,29 @@ typedef struct kabi_cluster_t kabi_cluster_t;
 
 /** Event kind: a commit that nobody waits for has ended. */
 #define KABI_EVENT_COMMIT 32u
-/** Event kind: the client needs a token for SASL/OAUTHBEARER. */
+
+/**
+ * Event kind: the client needs a token for SASL/OAUTHBEARER: answer by kabi_producer_token_set() or
+ * kabi_consumer_token_set(), or the calls that say it failed. The text is the value of the property
+ * sasl.oauthbearer.config. It comes when the client is made and each time 80 % of a token's life are
+ * over, with sasl.mechanisms=OAUTHBEARER, unless enable.sasl.oauthbearer.unsecure.jwt=true or
+ * sasl.oauthbearer.method=oidc has librdkafka see to it (the latter needs a library that was built with
+ * curl).
+ */
 #define KABI_EVENT_TOKEN 64u
+
 /** Event kind: a request that nobody waits for has ended. */
 #define KABI_EVENT_REQUEST 128u
-/** Event kind: a broker has slowed the client down because of a quota. */
+
+/**
+ * Event kind: a broker slows the client down because of a quota. The text is the broker's name, `token`
+ * its id, `latency_us` for how long; 0 says that it has ended. Of several for one broker the latest is
+ * kept.
+ */
 #define KABI_EVENT_THROTTLE 256u
+
 /** The event kinds that are queued unless kabi_config_events() says otherwise. */
-#define KABI_EVENT_DEFAULT (KABI_EVENT_REPORT | KABI_EVENT_ERROR | KABI_EVENT_STATISTICS)
+#define KABI_EVENT_DEFAULT (KABI_EVENT_REPORT | KABI_EVENT_ERROR | KABI_EVENT_STATISTICS | KABI_EVENT_TOKEN)
 /** A failed record was never written by a broker: sending it again makes no duplicate. */
 #define KABI_PERSISTED_NO 0
 /** A failed record may have been written by a broker: sending it again may make a duplicate. */
@@ -638,7 +653,7 @@ typedef struct kabi_event_t {
    * 0 (emergency) to 7 (debug).
    */
   int32_t code;
-  /** REPORT: the token that the record was sent with. */
+  /** REPORT: the token that the record was sent with. THROTTLE: the broker's id. */
   uint64_t token;
   /** REPORT: the record's offset in its partition, or KABI_OFFSET_INVALID if it is not known. */
   int64_t offset;
@@ -657,7 +672,7 @@ typedef struct kabi_event_t {
   uint32_t flags;
   /**
    * REPORT: microseconds from send to acknowledgement, or -1 unless the property
-   * kafkabi.report.latency is true.
+   * kafkabi.report.latency is true. THROTTLE: for how many microseconds.
    */
   int64_t latency_us;
   /**
@@ -666,11 +681,11 @@ typedef struct kabi_event_t {
    */
   uint64_t count;
   /**
-   * ERROR, LOG and STATISTICS: where the text starts in the bytes that came with the event.
+   * ERROR, LOG, STATISTICS, TOKEN and THROTTLE: where the text starts in the bytes that came with the event.
    * The text is UTF-8 and followed by a NUL.
    */
   uint64_t text_offset;
-  /** ERROR, LOG and STATISTICS: the text's length in bytes, without the NUL. */
+  /** ERROR, LOG, STATISTICS, TOKEN and THROTTLE: the text's length in bytes, without the NUL. */
   uint64_t text_length;
   /**
    * ASSIGNMENT and COMMIT: where the array of kabi_partition_t starts in the bytes that came with
@@ -1317,8 +1332,10 @@ kabi_status_t kabi_producer_wake(kabi_producer_t *producer,
  * KABI_STATUS_CLOSED, and so does every call after, but for poll, drain and event_fd, which work on
  * until the last event is drained.
  *
- * `undelivered`, if not NULL, gets how many records were given up or failed since the last flush that
- * returned 0. KABI_STATUS_TIMED_OUT says that the time was up: the records are given up already, and
+ * `undelivered`, if not NULL, gets how many records were given up or failed meanwhile (with reports off:
+ * since the last flush that returned 0). A transaction that is open is aborted first, one that is being
+ * committed is waited for; if that fails the error says so, and the coordinator aborts what is open after
+ * transaction.timeout.ms. KABI_STATUS_TIMED_OUT says that the time was up: the records are given up already, and
  * calling again only waits for the threads to end. Closing a closed producer is a success.
  *
  * May be NULL: undelivered.
@@ -1983,6 +2000,44 @@ kabi_status_t kabi_batch_headers(kabi_batch_t *batch,
  */
 void kabi_batch_free(kabi_batch_t *batch);
 
+/* ---- Functions: metrics ---- */
+
+/**
+ * Writes figures about a producer to `buffer`, as a JSON document, NUL-terminated, and its length without
+ * the NUL to `length`. Does not wait, and asks no broker.
+ *
+ * "librdkafka" is librdkafka's own statistics (described in its STATISTICS.md), the latest that it has
+ * made: it makes them every statistics.interval.ms and not on demand, so without that property, and
+ * before the first interval is over, it is null. "kafkabi" is an object of numbers since the producer was
+ * made: "client" ("producer"); "events" with "channel_depth" (chunks of reports and other events that
+ * wait to be drained), "drained" and "errors" (events so far), "slots" (the property kafkabi.events.max)
+ * and "slots_free" (how many records and requests can be owed an event more); "records" with "accepted",
+ * "delivered" (null without KABI_EVENT_REPORT) and "failed"; "handles_alive" (of the whole process). Its
+ * schema is api/metrics.schema.json.
+ *
+ * With a buffer that is too small (NULL with size 0 is allowed) the length is written all the same, and
+ * KABI_STATUS_BUFFER_TOO_SMALL returned; the next document may be longer.
+ *
+ * May be NULL: buffer.
+ */
+kabi_status_t kabi_producer_metrics(kabi_producer_t *producer,
+                                    char *buffer,
+                                    size_t size,
+                                    size_t *length,
+                                    kabi_error_t *error);
+
+/**
+ * As kabi_producer_metrics(), for a consumer: "client" is "consumer", and in place of "records" there is
+ * "batches_alive" (batches that were not freed).
+ *
+ * May be NULL: buffer.
+ */
+kabi_status_t kabi_consumer_metrics(kabi_consumer_t *consumer,
+                                    char *buffer,
+                                    size_t size,
+                                    size_t *length,
+                                    kabi_error_t *error);
+
 /* ---- Functions: producer_send ---- */
 
 /**
@@ -2047,6 +2102,156 @@ kabi_status_t kabi_producer_send_packed(kabi_producer_t *producer,
                                         kabi_status_t *statuses,
                                         size_t *accepted,
                                         kabi_error_t *error);
+
+/* ---- Functions: token ---- */
+
+/**
+ * Gives a producer the token that it asked for by KABI_EVENT_TOKEN, or one before it asks. Any thread may
+ * do so, a handler as well.
+ *
+ * `token` is what is sent to brokers, `lifetime_ms` when it ends (milliseconds since 1970; in the
+ * future), `principal` whose it is. `extensions`, which may be NULL, is a JSON object of SASL extensions:
+ * names and values, all texts. All is copied.
+ *
+ * Errors: KABI_STATUS_ARGUMENT (not JSON, or not an object of texts), KABI_STATUS_INVALID_ARG (librdkafka
+ * refuses a part, which the message names), KABI_STATUS_STATE (sasl.mechanisms is not OAUTHBEARER).
+ *
+ * May be NULL: extensions.
+ */
+kabi_status_t kabi_producer_token_set(kabi_producer_t *producer,
+                                      const char *token,
+                                      int64_t lifetime_ms,
+                                      const char *principal,
+                                      const char *extensions,
+                                      kabi_error_t *error);
+
+/**
+ * Tells a producer that there is no token to be had now, and why. It makes a KABI_EVENT_ERROR of it and
+ * asks again after ten seconds. Errors as in kabi_producer_token_set().
+ */
+kabi_status_t kabi_producer_token_failure(kabi_producer_t *producer,
+                                          const char *why,
+                                          kabi_error_t *error);
+
+/**
+ * As kabi_producer_token_set(), for a consumer.
+ *
+ * May be NULL: extensions.
+ */
+kabi_status_t kabi_consumer_token_set(kabi_consumer_t *consumer,
+                                      const char *token,
+                                      int64_t lifetime_ms,
+                                      const char *principal,
+                                      const char *extensions,
+                                      kabi_error_t *error);
+
+/** As kabi_producer_token_failure(), for a consumer. */
+kabi_status_t kabi_consumer_token_failure(kabi_consumer_t *consumer,
+                                          const char *why,
+                                          kabi_error_t *error);
+
+/* ---- Functions: transaction ---- */
+
+/**
+ * Makes this producer the only one with its transactional.id: finishes or aborts what one before it left
+ * behind, and fences that one off. Called once, before the first transaction. Waits up to `timeout_ms`.
+ *
+ * Errors: KABI_STATUS_NOT_CONFIGURED without the property transactional.id, KABI_STATUS_STATE (done
+ * already), KABI_STATUS_TIMED_OUT and KABI_STATUS_INTERRUPTED (it goes on; the same call again waits for
+ * its outcome), KABI_STATUS_PREV_IN_PROGRESS (another thread waits for it). Its flags say what an error
+ * asks for: KABI_ERROR_RETRIABLE (the same call again) or KABI_ERROR_FATAL (a new producer).
+ */
+kabi_status_t kabi_producer_transactions_init(kabi_producer_t *producer,
+                                              int32_t timeout_ms,
+                                              kabi_error_t *error);
+
+/**
+ * Begins a transaction, which what is sent from now on belongs to. Does not wait for a broker.
+ *
+ * Errors: KABI_STATUS_STATE without kabi_producer_transactions_init() before, or with a transaction that
+ * is open already; KABI_STATUS_CONFLICT while the outcome of a commit or an abort before it is not known.
+ * With KABI_ERROR_FATAL the producer is of no more use.
+ */
+kabi_status_t kabi_producer_transaction_begin(kabi_producer_t *producer,
+                                              kabi_error_t *error);
+
+/**
+ * Makes offsets of a consumer's group a part of the transaction: they are committed with it, or not at
+ * all. `partitions` have the consumer's topic numbers and, as `offset`, that of the next record to read.
+ * None is a success. The consumer must not commit these offsets itself: set enable.auto.commit=false.
+ *
+ * A consumer that its group has given up meanwhile is refused, so that no other member reads the same
+ * records again; then abort. Both handles are in use until the call returns.
+ *
+ * Waits up to `timeout_ms`, but no longer than transaction.timeout.ms. Errors: KABI_STATUS_STATE without
+ * an open transaction, KABI_STATUS_UNKNOWN_GROUP for a consumer without group.id, KABI_STATUS_TIMED_OUT
+ * (the same call again does no harm), KABI_STATUS_INTERRUPTED (it goes on). By its flags: repeat
+ * (KABI_ERROR_RETRIABLE), abort (KABI_ERROR_ABORT_REQUIRED) or give the producer up (KABI_ERROR_FATAL).
+ *
+ * May be NULL: partitions.
+ */
+kabi_status_t kabi_producer_transaction_offsets(kabi_producer_t *producer,
+                                                kabi_consumer_t *consumer,
+                                                const kabi_partition_t *partitions,
+                                                size_t count,
+                                                int32_t timeout_ms,
+                                                kabi_error_t *error);
+
+/**
+ * As kabi_producer_transaction_offsets(), for a consumer that is elsewhere: in another process, or of
+ * another library built on librdkafka. `metadata` is what it wrote of itself
+ * (kabi_consumer_group_metadata(), rd_kafka_consumer_group_metadata_write()). Topic numbers are this
+ * producer's.
+ *
+ * Errors: KABI_STATUS_ARGUMENT for bytes that are no group metadata.
+ *
+ * May be NULL: partitions.
+ */
+kabi_status_t kabi_producer_transaction_offsets_metadata(kabi_producer_t *producer,
+                                                         const uint8_t *metadata,
+                                                         size_t metadata_size,
+                                                         const kabi_partition_t *partitions,
+                                                         size_t count,
+                                                         int32_t timeout_ms,
+                                                         kabi_error_t *error);
+
+/**
+ * As kabi_producer_transaction_offsets(), for a group that is known by its id alone: partitions were
+ * assigned by hand, or by something that is no Kafka group. Nothing then keeps a second reader from doing
+ * the same, unless both use the same transactional.id. Topic numbers are this producer's.
+ *
+ * May be NULL: partitions.
+ */
+kabi_status_t kabi_producer_transaction_offsets_group(kabi_producer_t *producer,
+                                                      const char *group_id,
+                                                      const kabi_partition_t *partitions,
+                                                      size_t count,
+                                                      int32_t timeout_ms,
+                                                      kabi_error_t *error);
+
+/**
+ * Commits the transaction: waits up to `timeout_ms` until all that was sent in it is delivered and the
+ * coordinator has it as committed. Reports need not be drained meanwhile.
+ *
+ * Errors: KABI_STATUS_STATE without an open transaction. KABI_STATUS_TIMED_OUT and
+ * KABI_STATUS_INTERRUPTED: whether it commits is not known yet, it goes on in the background, and only
+ * the same call again tells the outcome; another one gives KABI_STATUS_CONFLICT. By its flags: repeat
+ * (KABI_ERROR_RETRIABLE), abort (KABI_ERROR_ABORT_REQUIRED: a record was not delivered, or the
+ * transaction took longer than transaction.timeout.ms) or give the producer up (KABI_ERROR_FATAL: another
+ * one has its transactional.id, KABI_STATUS_FENCED).
+ */
+kabi_status_t kabi_producer_transaction_commit(kabi_producer_t *producer,
+                                               int32_t timeout_ms,
+                                               kabi_error_t *error);
+
+/**
+ * Aborts the transaction: what was not sent yet is given up (its reports say KABI_STATUS_PURGE_QUEUE),
+ * and what was is never seen by a consumer that reads committed records. Nobody needs to poll or drain
+ * meanwhile. Waits up to `timeout_ms`; errors as in kabi_producer_transaction_commit().
+ */
+kabi_status_t kabi_producer_transaction_abort(kabi_producer_t *producer,
+                                              int32_t timeout_ms,
+                                              kabi_error_t *error);
 
 /** The sizes for kabi_abi_check(): `const uint32_t sizes[] = KABI_RECORD_SIZES;` */
 #define KABI_RECORD_SIZES { \

@@ -3,6 +3,7 @@
 
 use super::handlers::Handlers;
 use super::openable::Openable;
+use crate::client::admin::Admin;
 use crate::client::cluster::Cluster;
 use crate::client::config::Config;
 use crate::client::consumer::{Consumer, HeldBatch};
@@ -13,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::handle::{Guard, Kind, Mode, Refusal, Table};
 use crate::rd::fork;
 use crate::record::{
-    kabi_batch_t, kabi_cluster_t, kabi_config_t, kabi_consumer_t, kabi_producer_t,
+    kabi_admin_t, kabi_batch_t, kabi_cluster_t, kabi_config_t, kabi_consumer_t, kabi_producer_t,
 };
 use crate::status::{
     KABI_STATUS_CLOSED, KABI_STATUS_FORKED, KABI_STATUS_HANDLE, KABI_STATUS_SYSTEM,
@@ -79,6 +80,12 @@ impl Client for Consumer {
     }
 }
 
+impl Client for Admin {
+    fn abandon(self) {
+        Admin::abandon(self);
+    }
+}
+
 impl<T: Client> Drop for ClientObject<T> {
     fn drop(&mut self) {
         if let Some(open) = self.open.take_mut() {
@@ -91,6 +98,7 @@ pub enum Object {
     Config(ConfigObject),
     Producer(ClientObject<Producer>),
     Consumer(ClientObject<Consumer>),
+    Admin(ClientObject<Admin>),
     Batch(HeldBatch),
     Cluster(Cluster),
 }
@@ -128,6 +136,7 @@ handle_types! {
     kabi_consumer_t, 0xc3, "consumer", Consumer, ClientObject<Consumer>;
     kabi_batch_t, 0xc4, "batch", Batch, HeldBatch;
     kabi_cluster_t, 0xc5, "cluster", Cluster, Cluster;
+    kabi_admin_t, 0xc6, "admin", Admin, ClientObject<Admin>;
 }
 
 pub type Inside = Guard<'static, Object>;
@@ -261,8 +270,16 @@ pub fn remove_all<T: HandleType>() {
     }
 }
 
-/// Frees every producer and consumer.
+/// How many handles of all types there are.
+pub fn alive() -> usize {
+    TABLE.alive()
+}
+
+/// Frees every admin, producer and consumer.
 pub fn free_all_clients() {
+    for handle in TABLE.handles(Some(kabi_admin_t::KIND)) {
+        free_client(handle as *mut kabi_admin_t, Admin::begin_close);
+    }
     for handle in TABLE.handles(Some(kabi_producer_t::KIND)) {
         free_client(handle as *mut kabi_producer_t, Producer::begin_close);
     }

@@ -14,6 +14,7 @@ pub struct Events {
     pub reports: bool,
     pub errors: bool,
     pub statistics: bool,
+    pub tokens: Tokens,
     pub logs: Logs,
 }
 
@@ -24,6 +25,18 @@ pub enum Logs {
     Stderr,
     Queue,
     Off,
+}
+
+/// Who is asked for tokens of SASL/OAUTHBEARER.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Tokens {
+    /// Nobody, or librdkafka's own thread if it is told to fetch them.
+    #[default]
+    Nobody,
+    /// The program, by an event.
+    Queue,
+    /// librdkafka, which makes unsecured ones for tests.
+    Unsecured,
 }
 
 /// Why librdkafka refused a property.
@@ -124,12 +137,22 @@ impl Conf {
         if events.statistics {
             mask |= sys::RD_KAFKA_EVENT_STATS;
         }
+        match events.tokens {
+            Tokens::Nobody => {}
+            Tokens::Queue => mask |= sys::RD_KAFKA_EVENT_OAUTHBEARER_TOKEN_REFRESH,
+            // The events are for the thread that makes the tokens; on the main queue they would be
+            // taken for the program's.
+            Tokens::Unsecured => mask |= sys::RD_KAFKA_EVENT_BACKGROUND,
+        }
         if events.logs == Logs::Queue {
             mask |= sys::RD_KAFKA_EVENT_LOG;
         }
         // SAFETY: the object is alive; a NULL log callback turns logging off.
         unsafe {
             sys::rd_kafka_conf_set_events(self.as_ptr(), mask);
+            if events.tokens == Tokens::Unsecured {
+                sys::rd_kafka_conf_enable_sasl_queue(self.as_ptr(), 1);
+            }
             if events.logs == Logs::Off {
                 sys::rd_kafka_conf_set_log_cb(self.as_ptr(), None);
             }

@@ -1,7 +1,7 @@
 //! Owner of a `rd_kafka_mock_cluster_t`: brokers inside the process that any Kafka client can reach over
 //! loopback. It lives on a client of its own, which connects to nothing and logs nothing.
 
-use super::client::{Client, Kind};
+use super::client::{Client, Hooks, Kind};
 use super::conf::{Conf, Events, Logs};
 use super::partitions::PartitionList;
 use super::signals::Blocked;
@@ -38,7 +38,7 @@ impl Mock {
             logs: Logs::Off,
             ..Events::default()
         };
-        let client = Client::new(Kind::Producer, Conf::new()?, events, None)?;
+        let client = Client::new(Kind::Producer, Conf::new()?, events, Hooks::default())?;
         let _blocked = Blocked::all(); // it starts a thread
                                        // SAFETY: the client is alive and is kept so until the cluster is destroyed.
         let ptr = unsafe { sys::rd_kafka_mock_cluster_new(client.as_ptr(), brokers) };

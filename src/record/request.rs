@@ -6,6 +6,12 @@ pub const KABI_PURGE_QUEUED: u32 = 1;
 /// written them.
 pub const KABI_PURGE_IN_FLIGHT: u32 = 2;
 
+/// Where the outcome of kabi_admin_start() goes: into a KABI_EVENT_REQUEST event.
+pub const KABI_OUTCOME_EVENT: u32 = 0;
+/// Where the outcome of kabi_admin_start() goes: it is kept until kabi_admin_result() fetches it or
+/// kabi_admin_discard() drops it.
+pub const KABI_OUTCOME_KEPT: u32 = 1;
+
 /// Kafka's request kind Produce, for kabi_cluster_inject_errors(): records are written.
 pub const KABI_REQUEST_PRODUCE: i32 = 0;
 /// Kafka's request kind Fetch: records are read.

@@ -42,6 +42,8 @@ typedef struct call_t {
   kabi_status_t (*run)(void *handle, int null, kabi_error_t *error);
 } call_t;
 
+/* The time-out that calls of the table wait with, 10 s at first. */
+extern int32_t calls_timeout;
 extern const call_t calls[];
 extern const size_t calls_count;
 

@@ -6,7 +6,7 @@ use crate::client::config::Config;
 use crate::client::lifetime::{deadline_of, remaining, remaining_up_to};
 use crate::client::packed;
 use crate::error::{Error, Result};
-use crate::rd::client::{Client, Kind};
+use crate::rd::client::{Client, Hooks, Kind};
 use crate::rd::message::{MessageRef, Messages};
 use crate::rd::partitions::PartitionList;
 use crate::rd::topic::Topic;
@@ -152,7 +152,7 @@ impl Cluster {
             config.set(name, value)?;
         }
         let (conf, settings) = config.build(Kind::Consumer)?;
-        Client::new(Kind::Consumer, conf, settings.events, None)
+        Client::new(Kind::Consumer, conf, settings.events, Hooks::default())
     }
 }
 
