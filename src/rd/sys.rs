@@ -131,6 +131,19 @@ return_i32! {
         max: i16) -> rd_kafka_resp_err_t;
 }
 
+pub type ResolveCallback = unsafe extern "C" fn(
+    node: *const c_char,
+    service: *const c_char,
+    hints: *const libc::addrinfo,
+    found: *mut *mut libc::addrinfo,
+    opaque: *mut c_void,
+) -> c_int;
+
+extern "C" {
+    /// rdkafka.h has it, the crate's bindings do not (they know no `addrinfo`).
+    pub fn rd_kafka_conf_set_resolve_cb(conf: *mut rd_kafka_conf_t, callback: ResolveCallback);
+}
+
 /// Takes the code as the integer that it is in C.
 pub unsafe fn rd_kafka_mock_topic_set_error(
     cluster: *mut rd_kafka_mock_cluster_t,
