@@ -60,11 +60,7 @@ fn main() {
     }
     let title = "send one record a call";
     if wanted(title) {
-        compare(
-            title,
-            rounds,
-            vec![raw_single(&cluster), single(&cluster)],
-        );
+        compare(title, rounds, vec![raw_single(&cluster), single(&cluster)]);
     }
 }
 

@@ -3,6 +3,7 @@
 //! is already inside, from a handler, REENTERED.
 
 use super::boxes::TextEvent;
+use super::report::Chunk;
 use super::{this_thread, Events, Item};
 use crate::client::lifetime::{lock, remaining};
 use crate::error::{Error, Result};
@@ -18,13 +19,17 @@ use std::time::Instant;
 
 /// A poll ends after about this many events even if more come in all the time.
 const POLL_EVENTS_MAX: usize = 64 * 1024;
+/// Reports that a handler gets at a time: few enough to stay in the cache.
+const HANDLER_REPORTS: usize = 256;
 
 /// What was taken from the channel and not all handed out yet.
 #[derive(Default)]
 pub(super) struct Draining {
-    reports: Vec<kabi_event_t>,
+    reports: Chunk,
     /// How many of `reports` are handed out.
     reported: usize,
+    /// What handlers are given, used again each time.
+    scratch: Vec<kabi_event_t>,
     texts: VecDeque<TextEvent>,
 }
 
@@ -117,7 +122,7 @@ impl Events {
         Ok(count)
     }
 
-    /// Hands over one chunk of reports or one event with a text. It counts as handed over whatever the
+    /// Hands over some reports or one event with a text. It counts as handed over whatever the
     /// handler answers.
     fn hand_over(
         &self,
@@ -129,10 +134,12 @@ impl Events {
             .get(draining.reported..)
             .filter(|r| !r.is_empty())
         {
-            let count = reports.len();
-            let answer = handle(reports, &[]);
-            draining.reports.clear();
-            draining.reported = 0;
+            let some = reports.iter().take(HANDLER_REPORTS);
+            draining.scratch.clear();
+            draining.scratch.extend(some.map(|r| r.event()));
+            let count = draining.scratch.len();
+            draining.reported += count;
+            let answer = handle(&draining.scratch, &[]);
             self.slots.give(count);
             return (count, answer);
         }
@@ -195,7 +202,7 @@ impl Events {
             return false;
         }
         for (to, from) in room.iter_mut().zip(waiting) {
-            *to = *from;
+            *to = from.event();
         }
         draining.reported += count;
         taken.events += count;
@@ -256,8 +263,9 @@ impl Events {
     fn open(&self, item: Item, draining: &mut Draining) {
         match item {
             Item::Reports(reports) => {
-                draining.reports = reports;
+                let done = std::mem::replace(&mut draining.reports, reports);
                 draining.reported = 0;
+                self.spares.give(done);
             }
             Item::Errors => draining.texts = lock(&self.inbox).boxes.take_errors(),
             Item::Lines => draining.texts = lock(&self.inbox).boxes.take_lines(),
