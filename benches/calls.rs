@@ -1,10 +1,10 @@
 //! What one call costs apart from its work: `cargo bench --bench calls`. Exports are called through
 //! pointers that the compiler can't see through, as from another language. Prints the median of the
-//! nanoseconds over several rounds.
+//! nanoseconds of CPU over several rounds.
 
 mod common;
 
-use common::{kabi_config, median, ok, Cluster};
+use common::{cpu_ns, kabi_config, median, ok, Cluster};
 use kafkabi::abi::{config, consumer, library, producer};
 use kafkabi::record::{
     kabi_consumer_t, kabi_error_t, kabi_event_t, kabi_partition_t, kabi_producer_t,
@@ -12,7 +12,6 @@ use kafkabi::record::{
 use std::ffi::c_char;
 use std::hint::black_box;
 use std::ptr::{null, null_mut};
-use std::time::Instant;
 
 const ROUNDS: usize = 15;
 
@@ -117,9 +116,9 @@ fn report(what: &str, mut call: impl FnMut()) {
     const CALLS: u32 = 300_000;
     let mut rounds: Vec<f64> = (0..ROUNDS)
         .map(|_| {
-            let begin = Instant::now();
+            let begin = cpu_ns();
             (0..CALLS).for_each(|_| call());
-            begin.elapsed().as_nanos() as f64 / f64::from(CALLS)
+            (cpu_ns() - begin) as f64 / f64::from(CALLS)
         })
         .collect();
     println!("{what:<64}{:>8.1}", median(&mut rounds));

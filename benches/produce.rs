@@ -333,7 +333,7 @@ struct Ours {
     unreported: u64,
 }
 
-const STRIDE: usize = (size_of::<kabi_packed_t>() + VALUE).next_multiple_of(8) / 8;
+const STRIDE: usize = (size_of::<kabi_packed_t>() + VALUE).div_ceil(8);
 const TOKEN: usize = std::mem::offset_of!(kabi_packed_t, token) / 8;
 
 unsafe extern "C" fn on_events(
