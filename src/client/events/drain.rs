@@ -3,7 +3,6 @@
 //! is already inside, from a handler, REENTERED.
 
 use super::boxes::TextEvent;
-use super::report::Chunk;
 use super::{this_thread, Events, Item};
 use crate::client::lifetime::{lock, remaining};
 use crate::error::{Error, Result};
@@ -19,17 +18,13 @@ use std::time::Instant;
 
 /// A poll ends after about this many events even if more come in all the time.
 const POLL_EVENTS_MAX: usize = 64 * 1024;
-/// Reports that a handler gets at a time: few enough to stay in the cache.
-const HANDLER_REPORTS: usize = 256;
 
 /// What was taken from the channel and not all handed out yet.
 #[derive(Default)]
 pub(super) struct Draining {
-    reports: Chunk,
+    reports: Vec<kabi_event_t>,
     /// How many of `reports` are handed out.
     reported: usize,
-    /// What handlers are given, used again each time.
-    scratch: Vec<kabi_event_t>,
     texts: VecDeque<TextEvent>,
 }
 
@@ -122,7 +117,7 @@ impl Events {
         Ok(count)
     }
 
-    /// Hands over some reports or one event with a text. It counts as handed over whatever the
+    /// Hands over one chunk of reports or one event with a text. It counts as handed over whatever the
     /// handler answers.
     fn hand_over(
         &self,
@@ -134,12 +129,10 @@ impl Events {
             .get(draining.reported..)
             .filter(|r| !r.is_empty())
         {
-            let some = reports.iter().take(HANDLER_REPORTS);
-            draining.scratch.clear();
-            draining.scratch.extend(some.map(|r| r.event()));
-            let count = draining.scratch.len();
-            draining.reported += count;
-            let answer = handle(&draining.scratch, &[]);
+            let count = reports.len();
+            let answer = handle(reports, &[]);
+            draining.reports.clear();
+            draining.reported = 0;
             self.slots.give(count);
             return (count, answer);
         }
@@ -202,7 +195,7 @@ impl Events {
             return false;
         }
         for (to, from) in room.iter_mut().zip(waiting) {
-            *to = from.event();
+            *to = *from;
         }
         draining.reported += count;
         taken.events += count;
@@ -263,9 +256,8 @@ impl Events {
     fn open(&self, item: Item, draining: &mut Draining) {
         match item {
             Item::Reports(reports) => {
-                let done = std::mem::replace(&mut draining.reports, reports);
+                draining.reports = reports;
                 draining.reported = 0;
-                self.spares.give(done);
             }
             Item::Errors => draining.texts = lock(&self.inbox).boxes.take_errors(),
             Item::Lines => draining.texts = lock(&self.inbox).boxes.take_lines(),

@@ -8,22 +8,19 @@
 
 mod boxes;
 mod drain;
-mod report;
 mod slots;
 
 pub use drain::Taken;
-pub use report::{Filling, Report};
 pub use slots::Slots;
 
 use crate::client::lifetime::lock;
 use crate::error::{Error, Result};
 use crate::rd::descriptor::Descriptor;
-use crate::record::{KABI_EVENT_ERROR, KABI_EVENT_LOG, KABI_EVENT_STATISTICS};
+use crate::record::{kabi_event_t, KABI_EVENT_ERROR, KABI_EVENT_LOG, KABI_EVENT_STATISTICS};
 use boxes::Boxes;
 use crossbeam_channel::{Receiver, Sender, TrySendError};
 use drain::Draining;
 use once_cell::sync::OnceCell;
-use report::{Chunk, Spares};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Mutex;
@@ -33,7 +30,7 @@ const CHANNEL_CHUNKS: usize = 1024;
 
 /// What the channel carries.
 enum Item {
-    Reports(Chunk),
+    Reports(Vec<kabi_event_t>),
     Errors,
     Lines,
     Statistics,
@@ -60,7 +57,6 @@ pub struct Events {
     slots: Slots,
     sender: Sender<Item>,
     receiver: Receiver<Item>,
-    spares: Spares,
     inbox: Mutex<Inbox>,
     draining: Mutex<Draining>,
     /// The thread inside a poll or drain, by `this_thread`; 0 for none.
@@ -92,7 +88,6 @@ impl Events {
             slots: Slots::new(slots),
             sender,
             receiver,
-            spares: Spares::default(),
             inbox: Mutex::default(),
             draining: Mutex::default(),
             drainer: AtomicU64::new(0),
@@ -130,17 +125,14 @@ impl Events {
         self.drainer.load(Ordering::Relaxed) == this_thread()
     }
 
-    /// Reports of records that hold a slot each: all that `fill` puts in.
-    pub fn push_reports(&self, fill: impl FnOnce(&mut Filling<'_>)) {
-        let mut filling = Filling::new(&self.spares);
-        fill(&mut filling);
-        // All at once: a reader who was woken for each chunk would wait again for each.
-        let mut inbox = lock(&self.inbox);
-        for chunk in filling.finish() {
-            self.offer(&mut inbox, Item::Reports(chunk));
+    /// Reports of records that hold a slot each.
+    pub fn push_reports(&self, reports: Vec<kabi_event_t>) {
+        if !reports.is_empty() {
+            let mut inbox = lock(&self.inbox);
+            self.offer(&mut inbox, Item::Reports(reports));
+            drop(inbox);
+            self.announce();
         }
-        drop(inbox);
-        self.announce();
     }
 
     pub fn count_failed(&self, count: u64) {
@@ -195,10 +187,7 @@ impl Events {
             item
         };
         match (inbox.beside.back_mut(), item) {
-            (Some(Item::Reports(gathered)), Item::Reports(more)) => {
-                gathered.extend_from_slice(&more);
-                self.spares.give(more);
-            }
+            (Some(Item::Reports(gathered)), Item::Reports(more)) => gathered.extend(more),
             (_, item) => inbox.beside.push_back(item),
         }
     }

@@ -1,15 +1,18 @@
 //! The producer's service thread: makes reports of librdkafka's delivery events.
 
 use super::Core;
-use crate::client::events::{Events, Report};
+use crate::client::events::Events;
 use crate::client::lifetime::Control;
 use crate::client::service::{self, take_common, Served};
 use crate::client::topics::Numbers;
-use crate::error::Result;
+use crate::error::{flags_of, Result};
 use crate::rd::client::Client;
 use crate::rd::message::{MessageRef, STATUS_PERSISTED, STATUS_POSSIBLY_PERSISTED};
 use crate::rd::queue::{Event, EventKind, Queue};
-use crate::record::{KABI_PERSISTED_NO, KABI_PERSISTED_POSSIBLY, KABI_PERSISTED_YES};
+use crate::record::{
+    kabi_event_t, KABI_EVENT_REPORT, KABI_OFFSET_INVALID, KABI_PERSISTED_NO,
+    KABI_PERSISTED_POSSIBLY, KABI_PERSISTED_YES,
+};
 use std::sync::Arc;
 
 pub(super) fn start(core: Arc<Core>) -> Result<()> {
@@ -47,45 +50,57 @@ impl Served for Core {
 }
 
 fn take_reports(core: &Core, numbers: &mut Numbers, mut event: Event) {
-    let mut failed = 0;
-    if core.reporting {
-        core.events.push_reports(|filling| {
-            event.for_each_message(|message| {
-                failed += u64::from(message.code() != 0);
-                filling.push(report(core, numbers, message));
-            });
-        });
+    let mut reports = Vec::with_capacity(if core.reporting {
+        event.message_count()
     } else {
-        event.for_each_message(|message| failed += u64::from(message.code() != 0));
-    }
+        0
+    });
+    let mut failed = 0;
+    event.for_each_message(|message| {
+        failed += u64::from(message.code() != 0);
+        if core.reporting {
+            reports.push(report(core, numbers, message));
+        }
+    });
     core.events.count_failed(failed);
+    core.events.push_reports(reports);
     // This frees the messages, and so makes space in librdkafka's queue.
     drop(event);
     core.events.slots().notify();
 }
 
 #[inline]
-fn report(core: &Core, numbers: &mut Numbers, message: MessageRef<'_>) -> Report {
+fn report(core: &Core, numbers: &mut Numbers, message: MessageRef<'_>) -> kabi_event_t {
+    let code = message.code();
     // Known already: only who has the number can have sent to the topic.
     let topic = numbers.get(message.topic_id(), || {
         core.topics.find(message.topic_name()).unwrap_or(-1)
     });
-    Report {
+    let persisted = match message.status() {
+        STATUS_PERSISTED => KABI_PERSISTED_YES,
+        STATUS_POSSIBLY_PERSISTED => KABI_PERSISTED_POSSIBLY,
+        _ => KABI_PERSISTED_NO,
+    };
+    let delivered = code == 0;
+    kabi_event_t {
+        kind: KABI_EVENT_REPORT,
+        code,
         token: message.token(),
-        offset: message.offset(),
-        timestamp: message.timestamp().0,
+        offset: if delivered {
+            message.offset()
+        } else {
+            KABI_OFFSET_INVALID
+        },
+        timestamp: if delivered { message.timestamp().0 } else { -1 },
+        topic,
+        partition: message.partition(),
+        persisted,
+        flags: if delivered { 0 } else { flags_of(code) },
         latency_us: if core.report_latency {
             message.latency_us()
         } else {
             -1
         },
-        topic,
-        partition: message.partition(),
-        code: message.code(),
-        persisted: match message.status() {
-            STATUS_PERSISTED => KABI_PERSISTED_YES,
-            STATUS_POSSIBLY_PERSISTED => KABI_PERSISTED_POSSIBLY,
-            _ => KABI_PERSISTED_NO,
-        },
+        ..Default::default()
     }
 }
