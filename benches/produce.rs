@@ -14,7 +14,7 @@ use common::{
     compare, kabi_config, ok, raw_client, raw_config, rounds, timed, wanted, Cluster, Contender,
     Round,
 };
-use kafkabi::abi::{config, producer};
+use kafkabi::abi::{config, producer, producer_send};
 use kafkabi::record::{
     kabi_event_t, kabi_message_t, kabi_packed_t, kabi_producer_t, KABI_EVENT_REPORT,
     KABI_PARTITION_RECORD, KABI_TOPIC_RECORD,
@@ -437,7 +437,7 @@ impl Ours {
         }
         let mut accepted = 0;
         ok(|e| unsafe {
-            producer::kabi_producer_send_packed(
+            producer_send::kabi_producer_send_packed(
                 self.producer,
                 self.packed.as_ptr().cast(),
                 self.packed.len() * 8,
@@ -460,7 +460,7 @@ impl Ours {
         }
         let mut accepted = 0;
         ok(|e| unsafe {
-            producer::kabi_producer_send_many(
+            producer_send::kabi_producer_send_many(
                 self.producer,
                 self.messages.as_ptr(),
                 BATCH,
@@ -479,7 +479,12 @@ impl Ours {
             self.messages[0].token = self.tokens;
             // Filling a fresh kabi_error_t would be a cost of the benchmark's own.
             let status = unsafe {
-                producer::kabi_producer_send(self.producer, self.messages.as_ptr(), -1, null_mut())
+                producer_send::kabi_producer_send(
+                    self.producer,
+                    self.messages.as_ptr(),
+                    -1,
+                    null_mut(),
+                )
             };
             assert_eq!(status, 0);
         }
