@@ -571,6 +571,14 @@ typedef struct kabi_producer_t kabi_producer_t;
 typedef struct kabi_consumer_t kabi_consumer_t;
 
 /**
+ * A client that administers a cluster, of its own or on top of a producer or a consumer.
+ *
+ * Made by kabi_admin_new(), kabi_admin_of_producer() or kabi_admin_of_consumer() and released by
+ * kabi_admin_free(). Safe to use from several threads.
+ */
+typedef struct kabi_admin_t kabi_admin_t;
+
+/**
  * The received records that one kabi_consumer_poll() handed out.
  *
  * Keeps the memory that its kabi_record_t entries point to. Released by kabi_batch_free(), after
@@ -620,7 +628,7 @@ typedef struct kabi_cluster_t kabi_cluster_t;
  */
 #define KABI_EVENT_TOKEN 64u
 
-/** Event kind: a request that nobody waits for has ended. */
+/** Event kind: a request begun by kabi_admin_start() has ended. Exactly one comes for each. */
 #define KABI_EVENT_REQUEST 128u
 
 /**
@@ -631,7 +639,7 @@ typedef struct kabi_cluster_t kabi_cluster_t;
 #define KABI_EVENT_THROTTLE 256u
 
 /** The event kinds that are queued unless kabi_config_events() says otherwise. */
-#define KABI_EVENT_DEFAULT (KABI_EVENT_REPORT | KABI_EVENT_ERROR | KABI_EVENT_STATISTICS | KABI_EVENT_TOKEN)
+#define KABI_EVENT_DEFAULT (KABI_EVENT_REPORT | KABI_EVENT_ERROR | KABI_EVENT_STATISTICS | KABI_EVENT_TOKEN | KABI_EVENT_REQUEST)
 /** A failed record was never written by a broker: sending it again makes no duplicate. */
 #define KABI_PERSISTED_NO 0
 /** A failed record may have been written by a broker: sending it again may make a duplicate. */
@@ -649,11 +657,15 @@ typedef struct kabi_event_t {
   /** What happened: exactly one KABI_EVENT_* bit. Skip kinds that you do not know. */
   uint32_t kind;
   /**
-   * REPORT and ERROR: a KABI_STATUS_* number, 0 for a delivered record. LOG: the syslog level,
+   * REPORT, ERROR and REQUEST: a KABI_STATUS_* number, 0 for a delivered record or a request that
+   * was answered. LOG: the syslog level,
    * 0 (emergency) to 7 (debug).
    */
   int32_t code;
-  /** REPORT: the token that the record was sent with. THROTTLE: the broker's id. */
+  /**
+   * REPORT: the token that the record was sent with. REQUEST: the request's number. THROTTLE: the
+   * broker's id.
+   */
   uint64_t token;
   /** REPORT: the record's offset in its partition, or KABI_OFFSET_INVALID if it is not known. */
   int64_t offset;
@@ -668,7 +680,7 @@ typedef struct kabi_event_t {
   int32_t partition;
   /** REPORT: whether a broker has written the record, a KABI_PERSISTED_* number. */
   int32_t persisted;
-  /** REPORT and ERROR: KABI_ERROR_* flags, or-ed together. */
+  /** REPORT, ERROR and REQUEST: KABI_ERROR_* flags, or-ed together. */
   uint32_t flags;
   /**
    * REPORT: microseconds from send to acknowledgement, or -1 unless the property
@@ -681,11 +693,11 @@ typedef struct kabi_event_t {
    */
   uint64_t count;
   /**
-   * ERROR, LOG, STATISTICS, TOKEN and THROTTLE: where the text starts in the bytes that came with the event.
-   * The text is UTF-8 and followed by a NUL.
+   * All but REPORT: where the text starts in the bytes that came with the event; for REQUEST it is the
+   * answer, a JSON document. The text is UTF-8 and followed by a NUL.
    */
   uint64_t text_offset;
-  /** ERROR, LOG, STATISTICS, TOKEN and THROTTLE: the text's length in bytes, without the NUL. */
+  /** All but REPORT: the text's length in bytes, without the NUL. */
   uint64_t text_length;
   /**
    * ASSIGNMENT and COMMIT: where the array of kabi_partition_t starts in the bytes that came with
@@ -951,6 +963,15 @@ typedef struct kabi_batch_info_t {
  * written them.
  */
 #define KABI_PURGE_IN_FLIGHT 2u
+
+/** Where the outcome of kabi_admin_start() goes: into a KABI_EVENT_REQUEST event. */
+#define KABI_OUTCOME_EVENT 0u
+
+/**
+ * Where the outcome of kabi_admin_start() goes: it is kept until kabi_admin_result() fetches it or
+ * kabi_admin_discard() drops it.
+ */
+#define KABI_OUTCOME_KEPT 1u
 
 /** Kafka's request kind Produce, for kabi_cluster_inject_errors(): records are written. */
 #define KABI_REQUEST_PRODUCE 0
@@ -1885,6 +1906,263 @@ kabi_status_t kabi_cluster_records(kabi_cluster_t *cluster,
                                    kabi_batch_info_t *info,
                                    int32_t timeout_ms,
                                    kabi_error_t *error);
+
+/* ---- Functions: admin ---- */
+
+/**
+ * Makes an admin with a client of its own from a configuration, which is copied and may be freed or
+ * changed after. Properties that only producers or consumers read are left alone.
+ *
+ * It must be closed by kabi_admin_close() and freed by kabi_admin_free(). Any thread may use it, several
+ * at once.
+ *
+ * Errors: KABI_STATUS_ARGUMENT (a property does not fit another), KABI_STATUS_SYSTEM (no thread or
+ * handle to be had), librdkafka's own for what it refuses.
+ */
+kabi_status_t kabi_admin_new(kabi_config_t *config,
+                             kabi_admin_t **admin,
+                             kabi_error_t *error);
+
+/**
+ * Makes an admin on top of a producer: it uses the producer's connections, its event mask and its
+ * handlers, and has events of its own, of finished requests only (at most 1,024 wait).
+ *
+ * It is closed and freed like any other; that leaves the producer alone. Closing or freeing the producer
+ * ends it: requests under way are given up, and every call gives KABI_STATUS_CLOSED but for poll, drain
+ * and event_fd, which work on until the last event is drained.
+ *
+ * Errors: KABI_STATUS_SYSTEM (no thread or handle to be had).
+ */
+kabi_status_t kabi_admin_of_producer(kabi_producer_t *producer,
+                                     kabi_admin_t **admin,
+                                     kabi_error_t *error);
+
+/**
+ * Makes an admin on top of a consumer, in all as kabi_admin_of_producer() does on top of a producer.
+ * It may be used while another thread polls the consumer.
+ *
+ * Errors: KABI_STATUS_SYSTEM (no thread or handle to be had).
+ */
+kabi_status_t kabi_admin_of_consumer(kabi_consumer_t *consumer,
+                                     kabi_admin_t **admin,
+                                     kabi_error_t *error);
+
+/**
+ * Hands events to the handlers, on this thread: waits up to `timeout_ms` for the first (-1: for ever, 0:
+ * not at all), then hands over what is there. `count`, if not NULL, gets how many that were; none is a
+ * success. Events of a kind without a handler are dropped.
+ *
+ * Works after a close until the last event is handed over.
+ *
+ * Errors: KABI_STATUS_CALLBACK_FAILED (a handler returned not 0; events that were not handed over stay
+ * queued), KABI_STATUS_INTERRUPTED (a wake), KABI_STATUS_BUSY (another thread polls or drains),
+ * KABI_STATUS_REENTERED (inside a handler), KABI_STATUS_CLOSED (closed and nothing left).
+ *
+ * May be NULL: count.
+ */
+kabi_status_t kabi_admin_poll(kabi_admin_t *admin,
+                              int32_t timeout_ms,
+                              size_t *count,
+                              kabi_error_t *error);
+
+/**
+ * Copies up to `capacity` events to `events`, and their texts to `bytes`: waits up to `timeout_ms` for
+ * the first, then takes what is there. `count` gets how many were copied; none is a success.
+ * `bytes_used`, if not NULL, gets how many bytes were written.
+ *
+ * If the first event's text does not fit in `bytes_size` bytes, KABI_STATUS_BUFFER_TOO_SMALL is
+ * returned, `bytes_used` gets the size that it needs, and it stays first.
+ *
+ * Works after a close until the last event is copied. Other errors as in kabi_admin_poll().
+ *
+ * May be NULL: events, bytes, bytes_used.
+ */
+kabi_status_t kabi_admin_drain(kabi_admin_t *admin,
+                               int32_t timeout_ms,
+                               kabi_event_t *events,
+                               size_t capacity,
+                               size_t *count,
+                               uint8_t *bytes,
+                               size_t bytes_size,
+                               size_t *bytes_used,
+                               kabi_error_t *error);
+
+/**
+ * Gives a descriptor that is readable while there are events to drain (and after the close, for good),
+ * for the program's event loop. It is the admin's: don't read, write or close it; it goes with
+ * kabi_admin_free().
+ */
+kabi_status_t kabi_admin_event_fd(kabi_admin_t *admin,
+                                  int32_t *fd,
+                                  kabi_error_t *error);
+
+/**
+ * Ends the poll or drain in progress, or else the next one, and waits for outcomes in progress, with
+ * KABI_STATUS_INTERRUPTED. The requests go on. Several wakes that nothing has seen yet count as one. Safe
+ * to call from any thread, but not from a signal handler: write to a pipe there.
+ */
+kabi_status_t kabi_admin_wake(kabi_admin_t *admin,
+                              kabi_error_t *error);
+
+/**
+ * Closes: waits up to `timeout_ms` (-1: for ever) until every request under way is answered, gives up the
+ * rest (their events say KABI_STATUS_CLOSED, with KABI_ERROR_OUTCOME_UNKNOWN), and ends the admin's
+ * threads. Calls in progress end with KABI_STATUS_CLOSED, and so does every call after, but for poll,
+ * drain and event_fd, which work on until the last event is drained. Outcomes that were kept and not
+ * fetched are gone.
+ *
+ * KABI_STATUS_TIMED_OUT says that the time was up: requests are given up already, and calling again only
+ * waits for the threads to end. Closing a closed admin is a success.
+ */
+kabi_status_t kabi_admin_close(kabi_admin_t *admin,
+                               int32_t timeout_ms,
+                               kabi_error_t *error);
+
+/**
+ * Frees the admin. The handle is stale at once and may be NULL or stale already; never blocks.
+ *
+ * Without a close before it, requests under way go on in the background for some seconds; their outcomes
+ * are lost. Inside a handler of this admin the free takes effect when the poll ends.
+ *
+ * May be NULL: admin.
+ */
+void kabi_admin_free(kabi_admin_t *admin);
+
+/* ---- Functions: admin_request ---- */
+
+/**
+ * Begins a request that nobody waits for, and gives its number.
+ *
+ * `operation` is one of the names in api/admin.schema.json, which has the shape of each one's arguments
+ * and answer: topics_create, topics_delete, topics_describe, partitions_create, records_delete,
+ * leaders_elect, configs_describe, configs_alter, configs_alter_incremental, cluster_describe, metadata,
+ * groups_list, groups_describe, groups_delete, group_offsets_list, group_offsets_alter,
+ * group_offsets_delete, offsets_list, acls_create, acls_describe, acls_delete, scram_users_describe,
+ * scram_users_alter. `arguments` is a JSON document, for example
+ * {"topics":[{"topic":"orders","partitions":6}]}; NULL stands for {}. Both are copied.
+ *
+ * `timeout_ms` is how long the answer may take: the request ends then with KABI_STATUS_TIMED_OUT, and
+ * whether a broker has carried it out is not known. -1, like anything longer, is an hour.
+ *
+ * `outcome` says where the answer goes. With KABI_OUTCOME_EVENT exactly one KABI_EVENT_REQUEST event comes:
+ * its token is the request's number, its code is 0 if the request was answered, its text the answer or
+ * else an object whose "error" has "code", "name" and "text". With KABI_OUTCOME_KEPT the answer is kept for
+ * kabi_admin_result(). An answer has a status for each item; "failed" in it counts those that are not 0.
+ *
+ * `request` gets the number, never 0 and never used twice by one admin; 0 on failure.
+ *
+ * Errors: KABI_STATUS_ARGUMENT (the message says where in the document the fault is),
+ * KABI_STATUS_QUEUE_FULL (too many outcomes wait to be drained or fetched, see kafkabi.events.max),
+ * KABI_STATUS_STATE (an event is wanted, but is not in the event mask).
+ *
+ * May be NULL: arguments.
+ */
+kabi_status_t kabi_admin_start(kabi_admin_t *admin,
+                               const char *operation,
+                               const char *arguments,
+                               int32_t timeout_ms,
+                               uint32_t outcome,
+                               uint64_t *request,
+                               kabi_error_t *error);
+
+/**
+ * Waits up to `timeout_ms` (-1: until the request ends, 0: not at all) for the outcome of a request that
+ * was begun with KABI_OUTCOME_KEPT or by kabi_admin_call(), and writes the answer to `buffer`,
+ * NUL-terminated, and its length without the NUL to `length`. With that the request is done with and its
+ * number stale.
+ *
+ * With a buffer that is too small (NULL with size 0 is allowed) the length is written all the same,
+ * KABI_STATUS_BUFFER_TOO_SMALL is returned, and the answer is kept: calling again never repeats the request.
+ *
+ * A request that failed as a whole returns its status here, and is done with as well.
+ *
+ * Errors: KABI_STATUS_TIMED_OUT (without KABI_ERROR_OUTCOME_UNKNOWN the request goes on, and calling again
+ * waits on; with it the request itself has timed out), KABI_STATUS_INTERRUPTED (a wake; calling again
+ * waits on), KABI_STATUS_CLOSED (a close meanwhile), KABI_STATUS_NOENT (no such request is kept).
+ *
+ * May be NULL: buffer.
+ */
+kabi_status_t kabi_admin_result(kabi_admin_t *admin,
+                                uint64_t request,
+                                int32_t timeout_ms,
+                                char *buffer,
+                                size_t size,
+                                size_t *length,
+                                kabi_error_t *error);
+
+/**
+ * Drops the outcome of a request begun with KABI_OUTCOME_KEPT, now or when it comes. The request itself
+ * goes on. Its number is stale from now on.
+ *
+ * Errors: KABI_STATUS_NOENT (no such request is kept).
+ */
+kabi_status_t kabi_admin_discard(kabi_admin_t *admin,
+                                 uint64_t request,
+                                 kabi_error_t *error);
+
+/**
+ * Does an operation and waits for the answer: kabi_admin_start() with KABI_OUTCOME_KEPT and
+ * kabi_admin_result() in one. 0 says that the request was answered; how each item fared is in the answer.
+ *
+ * `request` gets the request's number, or 0 if none was begun. With KABI_STATUS_BUFFER_TOO_SMALL (`length`
+ * says the size) and KABI_STATUS_INTERRUPTED (a wake) the request is not done with: go on by
+ * kabi_admin_result(), or give it up by kabi_admin_discard(). Calling this again would do it twice. After any
+ * other status it is done with.
+ *
+ * Errors: those of both functions.
+ *
+ * May be NULL: arguments, buffer.
+ */
+kabi_status_t kabi_admin_call(kabi_admin_t *admin,
+                              const char *operation,
+                              const char *arguments,
+                              int32_t timeout_ms,
+                              uint64_t *request,
+                              char *buffer,
+                              size_t size,
+                              size_t *length,
+                              kabi_error_t *error);
+
+/**
+ * Creates a topic and waits until it is there.
+ *
+ * `partitions` and `replication` may be -1 for the brokers' defaults. `timeout_ms` is as in
+ * kabi_admin_start().
+ *
+ * Errors: KABI_STATUS_ARGUMENT, KABI_STATUS_TOPIC_ALREADY_EXISTS and others of the brokers',
+ * KABI_STATUS_TIMED_OUT and KABI_STATUS_INTERRUPTED (a wake): whether the topic is created is not known
+ * then, and calling again tells.
+ */
+kabi_status_t kabi_admin_topic_create(kabi_admin_t *admin,
+                                      const char *name,
+                                      int32_t partitions,
+                                      int32_t replication,
+                                      int32_t timeout_ms,
+                                      kabi_error_t *error);
+
+/**
+ * Deletes a topic and all that is in it, and waits until the brokers have taken it on.
+ *
+ * Errors: KABI_STATUS_UNKNOWN_TOPIC_OR_PART and others of the brokers'; else as in
+ * kabi_admin_topic_create().
+ */
+kabi_status_t kabi_admin_topic_delete(kabi_admin_t *admin,
+                                      const char *name,
+                                      int32_t timeout_ms,
+                                      kabi_error_t *error);
+
+/**
+ * Adds partitions to a topic, so that it has `total` in all. Records stay where they are, so keys may go to
+ * other partitions after.
+ *
+ * Errors: KABI_STATUS_INVALID_PARTITIONS (it has as many already) and others of the brokers'; else as in
+ * kabi_admin_topic_create().
+ */
+kabi_status_t kabi_admin_partitions_add(kabi_admin_t *admin,
+                                        const char *name,
+                                        int32_t total,
+                                        int32_t timeout_ms,
+                                        kabi_error_t *error);
 
 /* ---- Functions: consumer_poll ---- */
 
