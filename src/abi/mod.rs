@@ -16,6 +16,8 @@ mod partitions;
 pub mod cluster;
 pub mod config;
 pub mod consumer;
+pub mod consumer_assignment;
+pub mod consumer_offsets;
 pub mod consumer_poll;
 mod events;
 pub mod library;

@@ -4,6 +4,7 @@
 
 pub mod client;
 pub mod conf;
+mod consumer;
 pub mod descriptor;
 pub mod float;
 pub mod message;

@@ -1,9 +1,11 @@
 //! How a consumer ends: what was handled is committed, the group is left, and nothing of the batch in
 //! hand is stored. All of it within the time-out, whatever the brokers do.
 
+use super::change::told;
 use super::{Consumer, Core, SLICE};
 use crate::client::lifetime::{deadline_of, lock, remaining_up_to};
 use crate::error::{Error, Result};
+use crate::rd::client::Change;
 use crate::rd::queue::{Event, EventKind};
 use crate::rd::signals;
 use crate::status::KABI_STATUS_NO_OFFSET;
@@ -81,6 +83,8 @@ impl Core {
         let Some(queue) = self.client.private_queue() else {
             return Err(Error::system("making a queue"));
         };
+        // One that the program did not come to apply would hold the group's goodbye up.
+        self.apply();
         self.client.close_consumer(&queue)?;
         while !self.client.is_consumer_closed() {
             let slice = remaining_up_to(deadline, SLICE);
@@ -98,13 +102,27 @@ impl Core {
         if event.kind() != EventKind::Rebalance {
             return;
         }
-        let applied = match event.partitions() {
+        let list = event.partitions();
+        let applied = match &list {
             Some(list) if self.client.is_cooperative() && !list.is_empty() => {
-                self.client.incremental_unassign(&list)
+                self.client.incremental_unassign(list)
             }
             _ => self.client.assign(None),
         };
         // If it is refused, the group is left already.
         drop(applied);
+        if let Some(list) = list.filter(|list| !list.is_empty()) {
+            let keys = self.keys(&list);
+            let generation = self.tracking.with(|state| {
+                state.generation += 1;
+                state.generation
+            });
+            let change = match self.client.is_assignment_lost() {
+                true => Change::Lost,
+                false => Change::Revoke,
+            };
+            self.events
+                .push_change(told(change, &list, &keys, generation));
+        }
     }
 }
