@@ -79,7 +79,7 @@ TEST(reports_reach_a_handler) {
     CHECK_EQ(0, event->flags);
     CHECK_EQ(-1, event->latency_us);
     CHECK(event->timestamp > 0);
-    CHECK(event->reserved[0] == 0 && event->reserved[1] == 0);
+    CHECK(event->data_offset == 0 && event->data_count == 0);
   }
   size_t count = 99;
   OK(kabi_producer_poll(log.producer, 0, &count, ERR)); /* empty: success */

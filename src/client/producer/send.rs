@@ -15,6 +15,9 @@ use std::time::{Duration, Instant};
 /// A run no longer than this keeps its arrays in the cache.
 const RUN_MAX: usize = 1024;
 
+/// How soon to look for space again where no news of it comes.
+const RECHECK: Duration = Duration::from_millis(5);
+
 /// A record to send, with parts that are copied during the call.
 pub struct Record<'a> {
     pub topic: i32,
@@ -91,7 +94,9 @@ impl<'a> Patience<'a> {
         if !full(&outcome) {
             return outcome;
         }
-        let waited = self.core.events.slots().wait(self.deadline, || {
+        // Without reports nothing tells when a record leaves librdkafka's queue.
+        let recheck = (!self.core.reporting).then_some(RECHECK);
+        let waited = self.core.events.slots().wait(self.deadline, recheck, || {
             if self.core.closing.load(Ordering::SeqCst) {
                 return Some(Err(Error::closed("producer")));
             }
