@@ -1357,8 +1357,13 @@ kabi_status_t kabi_consumer_subscribe(kabi_consumer_t *consumer,
                                       size_t count,
                                       kabi_error_t *error);
 
-/** Leaves the group; what is handled is committed first, if commits are automatic. Does not wait. */
-kabi_status_t kabi_consumer_unsubscribe(kabi_consumer_t *consumer, kabi_error_t *error);
+/**
+ * Leaves the group; what is handled is committed first, if commits are automatic. Its partitions are given
+ * back at once, or, with a handler of KABI_EVENT_ASSIGNMENT or kafkabi.assignment=apply, in the next poll for
+ * records. Does not wait for brokers.
+ */
+kabi_status_t kabi_consumer_unsubscribe(kabi_consumer_t *consumer,
+                                        kabi_error_t *error);
 
 /**
  * Reads exactly these partitions, from the offsets given: 0 or more, KABI_OFFSET_BEGINNING,

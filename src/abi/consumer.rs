@@ -20,19 +20,19 @@ use std::ffi::c_char;
 use std::sync::Arc;
 
 /// Hands assignment changes to the program's handler, for as long as the object holds it.
-fn listener(handlers: &Arc<Handlers>) -> Listener {
+fn listener(handlers: &Arc<Handlers>) -> Option<Listener> {
+    if !handlers.has(KABI_EVENT_ASSIGNMENT) {
+        return None;
+    }
     let handlers = Arc::downgrade(handlers);
-    Box::new(move |told| {
+    Some(Box::new(move |told| {
         let handlers = handlers.upgrade()?;
-        if !handlers.has(KABI_EVENT_ASSIGNMENT) {
-            return None;
-        }
         // Words in size; malloc aligns them for the partitions.
         let mut words = vec![[0u8; 8]; told.size().div_ceil(8)];
         let bytes = words.as_flattened_mut();
         let event = told.place(0, bytes)?;
         Some(handlers.call(&[event], bytes))
-    })
+    }))
 }
 
 /// Makes a consumer from a configuration, which is copied and may be freed or changed after.
@@ -145,7 +145,9 @@ pub unsafe extern "C" fn kabi_consumer_subscribe(
     })
 }
 
-/// Leaves the group; what is handled is committed first, if commits are automatic. Does not wait.
+/// Leaves the group; what is handled is committed first, if commits are automatic. Its partitions are given
+/// back at once, or, with a handler of KABI_EVENT_ASSIGNMENT or kafkabi.assignment=apply, in the next poll for
+/// records. Does not wait for brokers.
 #[no_mangle]
 pub unsafe extern "C" fn kabi_consumer_unsubscribe(
     consumer: *mut kabi_consumer_t,

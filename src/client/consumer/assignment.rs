@@ -1,9 +1,13 @@
 //! What a consumer reads: by subscription, which lets the group decide, or by hand.
 
-use super::{Consumer, Core, Key, Partition};
+use super::{Consumer, Core, Key, Partition, SLICE};
 use crate::error::{Error, Result};
 use crate::rd::partitions::PartitionList;
 use crate::status::KABI_STATUS_STATE;
+use std::time::{Duration, Instant};
+
+/// How long an unsubscribe waits until partitions are given back, which takes librdkafka a moment.
+const GIVING_BACK: Duration = Duration::from_secs(5);
 
 impl Consumer {
     /// Joins the group for these topics: names, or regular expressions that begin with '^'.
@@ -30,9 +34,21 @@ impl Consumer {
         self.core.client.subscribe(&list)
     }
 
-    /// Leaves the group.
+    /// Leaves the group. Where no program has a say in it, the partitions are given back at once.
     pub fn unsubscribe(&self) -> Result<()> {
-        self.core.client.unsubscribe()
+        let core = &*self.core;
+        core.client.unsubscribe()?;
+        if core.listener.is_some() || core.apply_by_call || core.gate.is_in_change() {
+            return Ok(());
+        }
+        let deadline = Instant::now() + GIVING_BACK;
+        self.visit("unsubscribe", |core, pull| {
+            let by_hand = || core.tracking.with(|state| state.by_hand);
+            while !by_hand() && Instant::now() < deadline && !core.client.assignment()?.is_empty() {
+                core.pull_more(pull, SLICE, 1)?;
+            }
+            Ok(())
+        })
     }
 
     /// The topics and expressions subscribed to.
@@ -150,12 +166,21 @@ impl Core {
 
     /// Partitions of a subscription are the group's to assign.
     fn need_no_subscription(&self, doing: &str) -> Result<()> {
-        if !self.has_group || self.client.subscription()?.is_empty() {
+        if !self.has_group {
             return Ok(());
         }
+        let why = if !self.client.subscription()?.is_empty() {
+            "topics are subscribed to, whose partitions the group assigns: unsubscribe first"
+        } else if !self.tracking.with(|state| state.by_hand)
+            && !self.client.assignment()?.is_empty()
+        {
+            "the group's partitions are not given back yet: poll for records first"
+        } else {
+            return Ok(());
+        };
         Err(Error::new(
             KABI_STATUS_STATE,
-            format!("{doing} while topics are subscribed to, whose partitions the group assigns: unsubscribe first"),
+            format!("{doing} while {why}"),
         ))
     }
 

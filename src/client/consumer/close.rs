@@ -8,7 +8,9 @@ use crate::error::{Error, Result};
 use crate::rd::client::Change;
 use crate::rd::queue::{Event, EventKind};
 use crate::rd::signals;
-use crate::status::KABI_STATUS_NO_OFFSET;
+use crate::status::{
+    KABI_STATUS_NO_OFFSET, KABI_STATUS_REBALANCE_IN_PROGRESS, KABI_STATUS_TIMED_OUT,
+};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -16,15 +18,18 @@ use std::time::{Duration, Instant};
 /// How long a consumer that was freed without a close may take to say goodbye, in the background.
 const GOODBYE: Duration = Duration::from_secs(10);
 
+/// How long a close repeats a commit that a rebalance of the group refuses.
+const REBALANCE: Duration = Duration::from_secs(1);
+
 impl Consumer {
     /// Ends the consumer, with no other call inside.
     pub fn finish(self, deadline: Option<Instant>, timeout_ms: i32) -> Result<()> {
         let saved = self.core.save_handled(deadline, timeout_ms);
         let left = match &saved {
-            Ok(()) => self.core.leave_group(deadline, timeout_ms),
             // The coordinator does not answer: leaving would wait for it as well. The group notices
             // by itself when the session time-out is over.
-            Err(_) => Ok(()),
+            Err(e) if e.code == KABI_STATUS_TIMED_OUT => Ok(()),
+            _ => self.core.leave_group(deadline, timeout_ms),
         };
         let control = Arc::clone(&self.core.control);
         let ends_now = self.core.batches.load(Ordering::SeqCst) == 0;
@@ -66,7 +71,23 @@ impl Core {
         if !self.auto_commit || !self.has_group {
             return Ok(());
         }
-        match self.commit(None, deadline, timeout_ms, || Ok(())).result {
+        let patience = Instant::now() + REBALANCE;
+        let result = loop {
+            let result = self.commit(None, deadline, timeout_ms, || Ok(())).result;
+            let between = remaining_up_to(deadline, SLICE);
+            match &result {
+                Err(e)
+                    if e.code == KABI_STATUS_REBALANCE_IN_PROGRESS
+                        && !between.is_zero()
+                        && Instant::now() < patience =>
+                {
+                    // Nothing tells when the group is done.
+                    std::thread::sleep(between);
+                }
+                _ => break result,
+            }
+        };
+        match result {
             Ok(()) => Ok(()),
             Err(e) if e.code == KABI_STATUS_NO_OFFSET => Ok(()),
             Err(e) => Err(Error {

@@ -32,7 +32,7 @@ use crate::rd::client::{Client, Kind};
 use crate::rd::message::Messages;
 use crate::rd::partitions::PartitionList;
 use crate::rd::queue::Queue;
-use crate::record::{KABI_EVENT_LOG, KABI_OFFSET_INVALID};
+use crate::record::{KABI_EVENT_ASSIGNMENT, KABI_EVENT_LOG, KABI_OFFSET_INVALID};
 use change::Hook;
 use commit_async::Commits;
 use gate::{Gate, Pull};
@@ -60,7 +60,8 @@ struct Core {
     events: Arc<Events>,
     control: Arc<Control>,
     commits: Commits,
-    listener: Listener,
+    /// The program's handler of assignment changes.
+    listener: Option<Listener>,
     /// Changes of the assignment wait until the program applies them by a call.
     apply_by_call: bool,
     /// Only `handled` says that records are handled, not the next poll.
@@ -91,8 +92,9 @@ pub struct Partition<'a> {
 }
 
 impl Consumer {
-    /// `listener` hands assignment changes to the program's handler, if it has one.
-    pub fn new(config: &Config, listener: Listener) -> Result<Consumer> {
+    /// `listener` hands assignment changes to the program's handler; they count only if the event mask has
+    /// them.
+    pub fn new(config: &Config, listener: Option<Listener>) -> Result<Consumer> {
         let (conf, settings) = config.build(Kind::Consumer)?;
         let core_cell = Arc::new(OnceCell::new());
         let hook = Hook {
@@ -123,7 +125,7 @@ impl Consumer {
             events,
             control: Arc::default(),
             commits: Commits::default(),
-            listener,
+            listener: listener.filter(|_| settings.mask & KABI_EVENT_ASSIGNMENT != 0),
             apply_by_call: settings.assignment_by_call,
             explicit: settings.handled_explicit,
             auto_commit: settings.auto_commit,

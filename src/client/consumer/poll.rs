@@ -248,7 +248,7 @@ impl Core {
 
     /// Pulls records after those that are withheld. A change of the assignment on the way may take away
     /// partitions of both.
-    fn pull_more(&self, pull: &mut Pull, wait: Duration, max: usize) -> Result<()> {
+    pub(super) fn pull_more(&self, pull: &mut Pull, wait: Duration, max: usize) -> Result<()> {
         let earlier = pull.withheld.take();
         self.queue.consume(wait, max, &mut pull.withheld);
         self.after_pull(pull, earlier)
