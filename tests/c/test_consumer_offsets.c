@@ -19,7 +19,7 @@ static void end(kabi_consumer_t *consumer) {
 
 static kabi_consumer_t *committer(const char *group, uint32_t mask, const char *events_max) {
   kabi_config_t *config = new_config(bootstrap(cluster), "group.id", group, "auto.offset.reset", "earliest", "enable.auto.commit", "false",
-                                     "kafkabi.events.max", events_max, NULL);
+                                     "kafkabi.events.max", events_max, "session.timeout.ms", "6000", NULL);
   MUST_OK(kabi_config_events(config, mask, ERR));
   return consumer_from(config);
 }
@@ -243,7 +243,7 @@ TEST(async_commits_from_several_threads) {
 
 /* ---- metadata ---- */
 
-/* NULs are kept. librdkafka writes null as empty ("some brokers can't read null"), so both read back as empty, by each way to commit. */
+/* NULs are kept, by each way to commit. librdkafka sends null as empty and reads empty as null, so those two can't be told apart. */
 TEST(metadata_is_binary) {
   start(1, 10);
   kabi_consumer_t *consumer = committer("metadata", KABI_EVENT_COMMIT, "100");
@@ -276,7 +276,7 @@ TEST(metadata_is_binary) {
       CHECK_EQ(list.offset, asked.offset);
       CHECK_EQ(cases[i].length, asked.metadata_length);
       CHECK_EQ(cases[i].length, used);
-      CHECK(asked.metadata != NULL);
+      CHECK_EQ(cases[i].length > 0, asked.metadata != NULL);
       if (cases[i].length > 0) CHECK(memcmp(asked.metadata, cases[i].data, (size_t)cases[i].length) == 0);
     }
   end(consumer);
@@ -406,7 +406,8 @@ static void cut_short(int how) {
     }
     pthread_join(thread, NULL);
     kabi_status_t want[] = {KABI_STATUS_TIMED_OUT, KABI_STATUS_INTERRUPTED, KABI_STATUS_CLOSED};
-    if (!CHECK_EQ(want[how], a.status)) note("question %d", what);
+    /* the last one's partition may have started before the broker went down */
+    if (!CHECK(a.status == want[how] || (what == 7 && a.status == 0))) note("question %d gave %d", what, a.status);
     CHECK(a.took < patience(1500));
     kabi_consumer_close(consumer, 0, NULL);
     kabi_consumer_free(consumer);

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 /// One question takes at most so long before it is asked again: so long may one that nobody waits for any
 /// more keep a closed consumer alive.
-const ASK_MAX: Duration = Duration::from_secs(30);
+const ASK_MAX: Duration = Duration::from_secs(10);
 
 struct Question<T> {
     answer: Mutex<Option<Result<T>>>,

@@ -186,7 +186,13 @@ impl Core {
             let code = list.iter().next().map_or(KABI_STATUS_OK, |e| e.code());
             match code {
                 KABI_STATUS_OK => return Ok(()),
-                KABI_STATUS_STATE | KABI_STATUS_TIMED_OUT if !slice.is_zero() => {
+                KABI_STATUS_STATE | KABI_STATUS_TIMED_OUT => {
+                    if slice.is_zero() {
+                        return Err(Error::new(
+                            KABI_STATUS_TIMED_OUT,
+                            "the time was up before the partition's start offset was known",
+                        ));
+                    }
                     go_on()?;
                     // There is no event for "the start offset is known".
                     std::thread::sleep(slice.min(Duration::from_millis(2)));
