@@ -9,7 +9,8 @@ use crate::rd::client::Change;
 use crate::rd::queue::{Event, EventKind};
 use crate::rd::signals;
 use crate::status::{
-    KABI_STATUS_NO_OFFSET, KABI_STATUS_REBALANCE_IN_PROGRESS, KABI_STATUS_TIMED_OUT,
+    KABI_STATUS_NO_OFFSET, KABI_STATUS_REBALANCE_IN_PROGRESS, KABI_STATUS_REVOKE_PARTITIONS,
+    KABI_STATUS_TIMED_OUT,
 };
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
@@ -106,44 +107,75 @@ impl Core {
         };
         // One that the program did not come to apply would hold the group's goodbye up.
         self.apply();
+        // Asked for now: librdkafka never answers a question that crosses the end of its group.
+        let cooperative = self.client.is_cooperative();
         self.client.close_consumer(&queue)?;
+        let mut answered = false;
         while !self.client.is_consumer_closed() {
             let slice = remaining_up_to(deadline, SLICE);
-            if let Some(event) = queue.poll(Some(slice)) {
-                self.answer(&event);
-            } else if slice.is_zero() {
-                return Err(Error::timed_out("close: leaving the group", timeout_ms));
+            match queue.poll(Some(slice)) {
+                Some(event) if event.kind() == EventKind::Rebalance => {
+                    // A revocation is what the goodbye waits for. Anything else may be from before it, and
+                    // then the group may come to its end any moment, with the same consequence.
+                    if (answered || !is_revocation(&event)) && self.closes_by_itself(deadline) {
+                        continue;
+                    }
+                    self.answer(&event, cooperative);
+                    answered = true;
+                }
+                Some(_) => {}
+                None if slice.is_zero() => {
+                    return Err(Error::timed_out("close: leaving the group", timeout_ms));
+                }
+                None => {}
             }
         }
         Ok(())
     }
 
-    /// The last revocation is asked for as an event. Records that come along are dropped.
-    fn answer(&self, event: &Event) {
-        if event.kind() != EventKind::Rebalance {
-            return;
-        }
-        let list = event.partitions();
-        let applied = match &list {
-            Some(list) if self.client.is_cooperative() && !list.is_empty() => {
-                self.client.incremental_unassign(list)
+    /// Whether the group's end comes within a moment without an answer.
+    fn closes_by_itself(&self, deadline: Option<Instant>) -> bool {
+        let end = Instant::now() + remaining_up_to(deadline, SLICE);
+        while Instant::now() < end {
+            if self.client.is_consumer_closed() {
+                return true;
             }
-            _ => self.client.assign(None),
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        self.client.is_consumer_closed()
+    }
+
+    /// The last changes of the assignment are asked for as events.
+    fn answer(&self, event: &Event, cooperative: bool) {
+        let Some(list) = event.partitions() else {
+            return;
+        };
+        // While the group is left librdkafka takes each of these for giving all partitions back.
+        let applied = match (is_revocation(event), cooperative) {
+            (true, true) => self.client.incremental_unassign(&list),
+            (true, false) => self.client.assign(None),
+            (false, true) => self.client.incremental_assign(&list),
+            (false, false) => self.client.assign(Some(&list)),
         };
         // If it is refused, the group is left already.
         drop(applied);
-        if let Some(list) = list.filter(|list| !list.is_empty()) {
-            let keys = self.keys(&list);
-            let generation = self.tracking.with(|state| {
-                state.generation += 1;
-                state.generation
-            });
-            let change = match self.client.is_assignment_lost() {
-                true => Change::Lost,
-                false => Change::Revoke,
-            };
-            self.events
-                .push_change(told(change, &list, &keys, generation));
+        if list.is_empty() || !is_revocation(event) {
+            return;
         }
+        let keys = self.keys(&list);
+        let generation = self.tracking.with(|state| {
+            state.generation += 1;
+            state.generation
+        });
+        let change = match self.client.is_assignment_lost() {
+            true => Change::Lost,
+            false => Change::Revoke,
+        };
+        self.events
+            .push_change(told(change, &list, &keys, generation));
     }
+}
+
+fn is_revocation(event: &Event) -> bool {
+    event.code() == KABI_STATUS_REVOKE_PARTITIONS
 }
