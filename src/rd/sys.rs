@@ -115,6 +115,18 @@ return_i32! {
         -> rd_kafka_resp_err_t;
     rd_kafka_mock_broker_set_rtt(cluster: *mut rd_kafka_mock_cluster_t, broker: i32, rtt_ms: c_int)
         -> rd_kafka_resp_err_t;
+    rd_kafka_subscription(rk: *mut rd_kafka_t, topics: *mut *mut rd_kafka_topic_partition_list_t)
+        -> rd_kafka_resp_err_t;
+    rd_kafka_pause_partitions(rk: *mut rd_kafka_t, partitions: *mut rd_kafka_topic_partition_list_t)
+        -> rd_kafka_resp_err_t;
+    rd_kafka_resume_partitions(rk: *mut rd_kafka_t, partitions: *mut rd_kafka_topic_partition_list_t)
+        -> rd_kafka_resp_err_t;
+    rd_kafka_offsets_for_times(rk: *mut rd_kafka_t, offsets: *mut rd_kafka_topic_partition_list_t,
+        timeout_ms: c_int) -> rd_kafka_resp_err_t;
+    rd_kafka_query_watermark_offsets(rk: *mut rd_kafka_t, topic: *const c_char, partition: i32,
+        low: *mut i64, high: *mut i64, timeout_ms: c_int) -> rd_kafka_resp_err_t;
+    rd_kafka_get_watermark_offsets(rk: *mut rd_kafka_t, topic: *const c_char, partition: i32,
+        low: *mut i64, high: *mut i64) -> rd_kafka_resp_err_t;
     rd_kafka_mock_broker_set_rack(cluster: *mut rd_kafka_mock_cluster_t, broker: i32,
         rack: *const c_char) -> rd_kafka_resp_err_t;
     rd_kafka_mock_broker_error_stack_cnt(cluster: *mut rd_kafka_mock_cluster_t, broker: i32,
