@@ -185,3 +185,25 @@ TEST(free_with_undrained_reports) {
   OK(kabi_shutdown(patience(20000), ERR));
   kabi_cluster_free(cluster);
 }
+
+/* With reports off nothing tells of space either, and yet a send that waits finds it. */
+TEST(waits_for_space_without_reports) {
+  kabi_cluster_t *home = new_cluster(1);
+  new_topic(home, "off", 1);
+  MUST_OK(kabi_cluster_latency(home, 1, 50, ERR));
+  kabi_config_t *config = new_config(bootstrap(home), "queue.buffering.max.messages", "10", "linger.ms", "0", NULL);
+  MUST_OK(kabi_config_events(config, KABI_EVENT_ERROR, ERR));
+  kabi_producer_t *producer = producer_from(config);
+  int32_t off = topic_of(producer, "off");
+  int64_t begin = now_ms();
+  for (int i = 0; i < 50; i++) {
+    kabi_message_t message = message_of(off, 0, NULL, "a record");
+    OK(kabi_producer_send(producer, &message, patience(20000), ERR));
+  }
+  CHECK_WITHIN(15000, begin);
+  uint64_t failed = 99;
+  OK(kabi_producer_flush(producer, patience(20000), &failed, ERR));
+  CHECK_EQ(0, failed);
+  close_producer(producer);
+  kabi_cluster_free(home);
+}

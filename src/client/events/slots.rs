@@ -2,12 +2,13 @@
 //! drained, so the reports that wait are bounded by the slots and the service thread never has to wait
 //! for a reader. Who finds no slot, or finds librdkafka's own queue full, may wait here for space.
 
-use crate::client::lifetime::{lock, wait_until};
+use crate::client::lifetime::{deadline_of, lock, remaining, wait_until};
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 pub struct Slots {
+    total: i64,
     free: AtomicI64,
     waiters: AtomicUsize,
     news: Mutex<u64>,
@@ -16,12 +17,23 @@ pub struct Slots {
 
 impl Slots {
     pub fn new(count: usize) -> Slots {
+        let total = i64::try_from(count).unwrap_or(i64::MAX);
         Slots {
-            free: AtomicI64::new(i64::try_from(count).unwrap_or(i64::MAX)),
+            total,
+            free: AtomicI64::new(total),
             waiters: AtomicUsize::new(0),
             news: Mutex::new(0),
             changed: Condvar::new(),
         }
+    }
+
+    pub fn total(&self) -> i64 {
+        self.total
+    }
+
+    /// How many are free; for a moment too few while somebody takes too many.
+    pub fn free(&self) -> i64 {
+        self.free.load(Ordering::Relaxed).clamp(0, self.total)
     }
 
     /// Takes up to `wanted` slots; how many it got.
@@ -59,11 +71,12 @@ impl Slots {
         }
     }
 
-    /// Repeats `attempt` until it gives a result, waiting for news between two attempts. `None` when the
-    /// time is up.
+    /// Repeats `attempt` until it gives a result, waiting for news between two attempts, or for `recheck`
+    /// where there is no news of space. `None` when the time is up.
     pub fn wait<T>(
         &self,
         deadline: Option<Instant>,
+        recheck: Option<Duration>,
         mut attempt: impl FnMut() -> Option<T>,
     ) -> Option<T> {
         let _waiter = Waiter::of(&self.waiters);
@@ -72,11 +85,15 @@ impl Slots {
             if let Some(result) = attempt() {
                 return Some(result);
             }
+            let look_again = deadline_of(recheck);
             let mut news = lock(&self.news);
-            while *news == seen {
-                let (next, in_time) = wait_until(&self.changed, news, deadline);
-                news = next;
-                if !in_time {
+            while *news == seen && remaining(look_again) != Some(Duration::ZERO) {
+                let until = match (deadline, look_again) {
+                    (Some(d), Some(l)) => Some(d.min(l)),
+                    (d, l) => d.or(l),
+                };
+                news = wait_until(&self.changed, news, until).0;
+                if remaining(deadline) == Some(Duration::ZERO) {
                     return None;
                 }
             }
