@@ -32,31 +32,34 @@ void harness_role(const char *name, role_body_t body) {
 
 /* ---- checks ---- */
 
-static void failed(const char *file, int line) {
-  __atomic_add_fetch(&failures, 1, __ATOMIC_SEQ_CST);
+#define SHOWN_MAX 20 /* of a failure in a loop the first tell enough */
+
+/* Counts a failure; true if it is to be shown. */
+static int failed(const char *file, int line) {
+  int number = __atomic_add_fetch(&failures, 1, __ATOMIC_SEQ_CST);
+  if (number == SHOWN_MAX + 1) printf("# %s: more failures are not shown\n", current);
+  if (number > SHOWN_MAX) return 0;
   printf("# %s: %s:%d: ", current, file, line);
+  return 1;
 }
 
 int harness_check(const char *file, int line, const char *expression, int holds) {
   if (holds) return 1;
-  failed(file, line);
-  printf("not so: %s\n", expression);
+  if (failed(file, line)) printf("not so: %s\n", expression);
   fflush(stdout);
   return 0;
 }
 
 int harness_equal(const char *file, int line, const char *expression, int64_t want, int64_t got) {
   if (want == got) return 1;
-  failed(file, line);
-  printf("%s is %" PRId64 ", not %" PRId64 "\n", expression, got, want);
+  if (failed(file, line)) printf("%s is %" PRId64 ", not %" PRId64 "\n", expression, got, want);
   fflush(stdout);
   return 0;
 }
 
 int harness_text(const char *file, int line, const char *expression, const char *want, const char *got) {
   if (got != NULL && strcmp(want, got) == 0) return 1;
-  failed(file, line);
-  printf("%s is \"%s\", not \"%s\"\n", expression, got ? got : "(NULL)", want);
+  if (failed(file, line)) printf("%s is \"%s\", not \"%s\"\n", expression, got ? got : "(NULL)", want);
   fflush(stdout);
   return 0;
 }
@@ -107,15 +110,16 @@ int harness_status(const char *file, int line, const char *expression, kabi_stat
     error_is_fresh = 0;
     return 1;
   }
-  failed(file, line);
+  int shown = failed(file, line), fresh = error_is_fresh;
+  error_is_fresh = 0;
+  if (!shown) return 0;
   if (want != got)
     printf("%s gave %s (%d), not %s (%d)", expression, kabi_error_name(got), got, kabi_error_name(want), want);
   else
     printf("%s gave %s with a bad error: %s", expression, kabi_error_name(got), fault);
-  if (error_is_fresh) printf("; error: code %d, \"%.*s\"", thread_error.code, KABI_ERROR_MESSAGE_SIZE - 1, thread_error.message);
+  if (fresh) printf("; error: code %d, \"%.*s\"", thread_error.code, KABI_ERROR_MESSAGE_SIZE - 1, thread_error.message);
   printf("\n");
   fflush(stdout);
-  error_is_fresh = 0;
   return 0;
 }
 

@@ -154,6 +154,7 @@ TEST(errors_come_as_often_as_injected) {
     MUST(drain_reports(producer, reports, 1) == 1);
     CHECK_EQ(want[i], reports[0].code);
   }
+  OK(kabi_producer_flush(producer, patience(10000), NULL, ERR)); /* the failures are told here, not by the close */
   close_producer(producer);
   kabi_cluster_free(cluster);
 }

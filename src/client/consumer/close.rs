@@ -24,6 +24,9 @@ impl Consumer {
             // by itself when the session time-out is over.
             Err(_) => Ok(()),
         };
+        // Whatever else librdkafka has to say while it ends is of no use any more, and batches that are
+        // still held may put the end off.
+        self.core.events.finish();
         let control = Arc::clone(&self.core.control);
         let ends_now = self.core.batches.load(Ordering::SeqCst) == 0;
         control.stop();
@@ -45,7 +48,8 @@ impl Consumer {
             let Some(consumer) = lock(cell).take() else {
                 return;
             };
-            if let Err(error) = consumer.finish(deadline_of(Some(patience)), 0) {
+            let ms = i32::try_from(patience.as_millis()).unwrap_or(i32::MAX);
+            if let Err(error) = consumer.finish(deadline_of(Some(patience)), ms) {
                 eprintln!(
                     "kafkabi: a consumer was freed without a close: {}",
                     error.message
@@ -81,11 +85,13 @@ impl Core {
         let Some(queue) = self.client.private_queue() else {
             return Err(Error::system("making a queue"));
         };
+        // Asked now: once the group is left, nobody answers.
+        let cooperative = self.client.is_cooperative();
         self.client.close_consumer(&queue)?;
         while !self.client.is_consumer_closed() {
             let slice = remaining_up_to(deadline, SLICE);
             if let Some(event) = queue.poll(Some(slice)) {
-                self.answer(&event);
+                self.answer(&event, cooperative);
             } else if slice.is_zero() {
                 return Err(Error::timed_out("close: leaving the group", timeout_ms));
             }
@@ -94,12 +100,12 @@ impl Core {
     }
 
     /// The last revocation is asked for as an event. Records that come along are dropped.
-    fn answer(&self, event: &Event) {
+    fn answer(&self, event: &Event, cooperative: bool) {
         if event.kind() != EventKind::Rebalance {
             return;
         }
         let applied = match event.partitions() {
-            Some(list) if self.client.is_cooperative() && !list.is_empty() => {
+            Some(list) if cooperative && !list.is_empty() => {
                 self.client.incremental_unassign(&list)
             }
             _ => self.client.assign(None),

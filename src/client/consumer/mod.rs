@@ -13,18 +13,27 @@ pub use commit::Committed;
 pub use ledger::Key;
 pub use poll::{HeldBatch, PackedBatch};
 
+use crate::client::admin::Base;
 use crate::client::config::Config;
 use crate::client::events::Events;
+use crate::client::hints;
 use crate::client::lifetime::{Control, Held};
+use crate::client::metrics::{document, OfEvents, Own};
+use crate::client::service::throttled;
 use crate::client::topics::Topics;
 use crate::error::{Error, Result};
-use crate::rd::client::{Client, Kind};
+use crate::rd::client::{Client, Hooks, Kind};
 use crate::rd::message::Messages;
 use crate::rd::partitions::PartitionList;
 use crate::rd::queue::Queue;
-use crate::record::{KABI_EVENT_LOG, KABI_OFFSET_INVALID};
+use crate::rd::sasl::Token;
+use crate::rd::transaction::GroupMetadata;
+use crate::record::{
+    KABI_EVENT_LOG, KABI_EVENT_REQUEST, KABI_OFFSET_BEGINNING, KABI_OFFSET_END,
+    KABI_OFFSET_INVALID, KABI_OFFSET_STORED,
+};
 use once_cell::sync::OnceCell;
-use poll::{Gate, Pull};
+use poll::{Bell, Gate, Pull};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,7 +49,7 @@ struct Core {
     gate: Gate,
     topics: Arc<Topics>,
     /// Where records and assignment changes come from.
-    queue: Arc<Queue>,
+    bell: Arc<Bell>,
     /// Where everything else comes from.
     main_queue: Queue,
     client: Arc<Client>,
@@ -83,27 +92,33 @@ impl Consumer {
             tracking: Arc::clone(&tracking),
             topics: Arc::clone(&topics_cell),
         };
-        let client = Client::new(Kind::Consumer, conf, settings.events, Some(Box::new(hook)))?;
+        let events = Arc::new(Events::new(settings.mask, settings.events_max));
+        let hooks = Hooks {
+            rebalance: Some(Box::new(hook)),
+            throttled: throttled(&events),
+        };
+        let client =
+            Client::new(Kind::Consumer, conf, settings.events, hooks).map_err(hints::making)?;
         if settings.mask & KABI_EVENT_LOG != 0 {
             client.logs_to_main_queue()?;
         }
         let no_queue = || Error::system("asking for the consumer's queues");
         let main_queue = client.main_queue().ok_or_else(no_queue)?;
-        let queue = Arc::new(client.consumer_queue().ok_or_else(no_queue)?);
+        let queue = client.consumer_queue().ok_or_else(no_queue)?;
         let topics = Arc::new(Topics::default());
         let _ = topics_cell.set(Arc::downgrade(&topics));
-        let events = Arc::new(Events::new(settings.mask, settings.events_max));
-        let weak = Arc::downgrade(&queue);
+        let bell = Arc::new(Bell::new(queue));
+        let weak = Arc::downgrade(&bell);
         // A poll for records runs the handlers, so an event ends its wait.
         events.set_hook(move || {
-            if let Some(queue) = weak.upgrade() {
-                queue.wake();
+            if let Some(bell) = weak.upgrade() {
+                bell.ring();
             }
         });
         let core = Arc::new(Core {
             gate: Gate::new(Pull::new(Messages::new(&client))),
             topics,
-            queue,
+            bell,
             main_queue,
             client,
             tracking,
@@ -135,6 +150,17 @@ impl Consumer {
         &self.core.control
     }
 
+    /// For an admin on top of it.
+    pub fn base(&self) -> Base {
+        Base {
+            client: Arc::clone(&self.core.client),
+            control: Arc::clone(&self.core.control),
+            hold: Box::new(self.core.clone()),
+            noun: "consumer",
+            wants_events: self.core.events.wants(KABI_EVENT_REQUEST),
+        }
+    }
+
     pub fn topic(&self, name: &str) -> Result<i32> {
         self.core.topics.number(&self.core.client, name)
     }
@@ -143,20 +169,42 @@ impl Consumer {
         self.core.topics.get(number).map(|entry| &*entry.name)
     }
 
+    /// Statistics and counters, as JSON.
+    pub fn metrics(&self, handles_alive: usize) -> String {
+        let own = Own {
+            client: "consumer",
+            events: OfEvents::of(&self.core.events),
+            records: None,
+            batches_alive: Some(self.core.batches.load(Ordering::SeqCst)),
+            handles_alive,
+        };
+        document(&self.core.events, &own)
+    }
+
+    /// Hands a token for SASL/OAUTHBEARER over.
+    pub fn set_token(&self, token: &Token<'_>) -> Result<()> {
+        self.core.client.set_token(token)
+    }
+
+    /// Says that there is no token to be had.
+    pub fn set_token_failure(&self, why: &str) -> Result<()> {
+        self.core.client.set_token_failure(why)
+    }
+
     /// Ends the poll for records and the one for events in progress, or else the next one of each, and
     /// other waits in progress.
     pub fn wake(&self) {
         self.core.wakes.fetch_add(1, Ordering::SeqCst);
         self.core.woken.store(true, Ordering::SeqCst);
         self.core.events.wake();
-        self.core.queue.wake();
+        self.core.bell.ring();
     }
 
     /// Calls that wait give up with CLOSED from now on.
     pub fn begin_close(&self) {
         self.core.closing.store(true, Ordering::SeqCst);
         self.core.events.nudge();
-        self.core.queue.wake();
+        self.core.bell.ring();
     }
 
     fn need_group(&self, doing: &str) -> Result<()> {
@@ -194,6 +242,7 @@ impl Consumer {
 
     /// Reads exactly these partitions, from the offsets given.
     pub fn assign(&self, partitions: &[Partition<'_>]) -> Result<()> {
+        partitions.iter().try_for_each(check_start)?;
         let list = self.core.list(partitions)?;
         self.core.visit(|pull| {
             let outcome = match partitions.is_empty() {
@@ -228,6 +277,17 @@ impl Consumer {
         Ok(position.unwrap_or(KABI_OFFSET_INVALID))
     }
 
+    /// What a transaction has to know to commit offsets for this consumer's group: the partitions, by its
+    /// topic numbers, and who it is in the group.
+    pub(super) fn for_transaction(
+        &self,
+        partitions: &[Partition<'_>],
+    ) -> Result<(PartitionList, GroupMetadata)> {
+        self.need_group("transaction offsets")?;
+        let list = self.core.list(partitions)?;
+        Ok((list, GroupMetadata::of(&self.core.client)?))
+    }
+
     /// The first `count` records of a batch are handled.
     pub fn handled(&self, number: u64, count: usize) -> Result<()> {
         let core = &self.core;
@@ -237,24 +297,24 @@ impl Consumer {
     }
 }
 
+/// librdkafka gives up the assignment of before when it refuses an offset, so that is done here.
+fn check_start(p: &Partition<'_>) -> Result<()> {
+    match p.offset {
+        0..
+        | KABI_OFFSET_BEGINNING
+        | KABI_OFFSET_END
+        | KABI_OFFSET_STORED
+        | KABI_OFFSET_INVALID => Ok(()),
+        other => Err(Error::argument(format!(
+            "assign at offset {other}: it is 0 or more, or one of KABI_OFFSET_*"
+        ))),
+    }
+}
+
 impl Core {
     /// A list of librdkafka's with these partitions.
     fn list(&self, partitions: &[Partition<'_>]) -> Result<PartitionList> {
-        let mut list = PartitionList::new(partitions.len())?;
-        for p in partitions {
-            let (topic, partition) = p.key;
-            if partition < 0 {
-                return Err(Error::argument(format!(
-                    "partition {partition} is negative"
-                )));
-            }
-            let name = &self.topics.get(topic)?.name;
-            list.add(name, partition)?
-                .offset(p.offset)
-                .leader_epoch(p.leader_epoch)
-                .metadata(p.metadata);
-        }
-        Ok(list)
+        crate::client::partitions::list(&self.topics, partitions)
     }
 
     /// Whether a wait that began at `wakes` is to go on.

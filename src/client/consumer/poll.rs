@@ -9,6 +9,7 @@ use crate::client::packed;
 use crate::client::topics::Numbers;
 use crate::error::{Error, Result};
 use crate::rd::message::{Batch, Header, MessageRef, Messages};
+use crate::rd::queue::Queue;
 use crate::record::kabi_record_t;
 use crate::status::{
     KABI_STATUS_BUFFER_TOO_SMALL, KABI_STATUS_BUSY, KABI_STATUS_FATAL, KABI_STATUS_REENTERED,
@@ -35,6 +36,31 @@ impl Pull {
             withheld,
             numbers: Numbers::default(),
         }
+    }
+}
+
+/// The queue of records, and the way to call a poll away from it. A ring ends a wait on the queue; the
+/// count tells a poll of one that came while it was looking without waiting, which eats the ring.
+pub struct Bell {
+    pub queue: Queue,
+    rings: AtomicU64,
+}
+
+impl Bell {
+    pub fn new(queue: Queue) -> Bell {
+        Bell {
+            queue,
+            rings: AtomicU64::new(0),
+        }
+    }
+
+    pub fn ring(&self) {
+        self.rings.fetch_add(1, Ordering::SeqCst);
+        self.queue.wake();
+    }
+
+    fn rings(&self) -> u64 {
+        self.rings.load(Ordering::SeqCst)
     }
 }
 
@@ -149,7 +175,7 @@ impl Consumer {
     /// Lets records signal the events' descriptor too.
     pub fn signal_records(&self) -> Result<()> {
         let descriptor = self.core.events.descriptor()?;
-        self.core.queue.signal_fd(descriptor.write_fd());
+        self.core.bell.queue.signal_fd(descriptor.write_fd());
         // What came before has signalled nobody.
         self.core.events.refresh_signal();
         Ok(())
@@ -216,13 +242,13 @@ fn check_max(max: usize) -> Result<usize> {
 impl Core {
     /// There is something for the next poll for records.
     pub fn has_records(&self) -> bool {
-        self.gate.has_withheld.load(Ordering::SeqCst) > 0 || !self.queue.is_empty()
+        self.gate.has_withheld.load(Ordering::SeqCst) > 0 || !self.bell.queue.is_empty()
     }
 
     /// Runs `body` with no poll inside, so that it can move partitions. A poll that waits makes way.
     pub fn visit<T>(&self, body: impl FnOnce(&mut Pull) -> Result<T>) -> Result<T> {
         self.gate.visitors.fetch_add(1, Ordering::SeqCst);
-        self.queue.wake();
+        self.bell.ring();
         let outcome = {
             let mut pull = lock(&self.gate.pull);
             let outcome = body(&mut pull);
@@ -269,6 +295,7 @@ impl Core {
                 .store(&self.client, &self.topics, |s| Ok(s.ledger.handled_all()))?;
         }
         loop {
+            let rings = self.bell.rings();
             dispatch()?;
             if self.closing.load(Ordering::SeqCst) {
                 return Err(Error::closed("consumer"));
@@ -278,7 +305,7 @@ impl Core {
             }
             self.gate.make_way();
             let mut pull = lock(&self.gate.pull);
-            let time_is_up = self.pull(&mut pull, max, deadline)?;
+            let time_is_up = self.pull(&mut pull, max, deadline, rings)?;
             let taken = if pull.withheld.is_empty() {
                 None
             } else {
@@ -297,7 +324,13 @@ impl Core {
 
     /// Sees to it that something is withheld, if anything comes before the deadline or a wake. True when
     /// the time is up.
-    fn pull(&self, pull: &mut Pull, max: usize, deadline: Option<Instant>) -> Result<bool> {
+    fn pull(
+        &self,
+        pull: &mut Pull,
+        max: usize,
+        deadline: Option<Instant>,
+        rings: u64,
+    ) -> Result<bool> {
         if !pull.withheld.is_empty() {
             return Ok(false);
         }
@@ -310,9 +343,12 @@ impl Core {
         self.tracking.with(|state| drop(state.take_revoked()));
         let wait = remaining_up_to(deadline, WAIT_MAX);
         // What is there comes in one call; only an empty queue is waited for, and then for one record.
-        if self.queue.consume(Duration::ZERO, max, &mut pull.withheld) == 0
+        let queue = &self.bell.queue;
+        if queue.consume(Duration::ZERO, max, &mut pull.withheld) == 0
             && !wait.is_zero()
-            && self.queue.consume(wait, 1, &mut pull.withheld) > 0
+            // A ring before this was eaten by that call; one after it ends the wait.
+            && self.bell.rings() == rings
+            && queue.consume(wait, 1, &mut pull.withheld) > 0
         {
             self.consume_more(pull, max);
         }
@@ -329,7 +365,8 @@ impl Core {
         if max > 1 {
             self.tracking.with(|state| drop(state.take_revoked()));
             let first = pull.withheld.split_front(1);
-            self.queue
+            self.bell
+                .queue
                 .consume(Duration::ZERO, max - 1, &mut pull.withheld);
             let revoked = self.tracking.with(|state| state.take_revoked());
             let mut kept = first;
