@@ -571,6 +571,14 @@ typedef struct kabi_producer_t kabi_producer_t;
 typedef struct kabi_consumer_t kabi_consumer_t;
 
 /**
+ * A client that administers a cluster, of its own or on top of a producer or a consumer.
+ *
+ * Made by kabi_admin_new(), kabi_admin_of_producer() or kabi_admin_of_consumer() and released by
+ * kabi_admin_free(). Safe to use from several threads.
+ */
+typedef struct kabi_admin_t kabi_admin_t;
+
+/**
  * The received records that one kabi_consumer_poll() handed out.
  *
  * Keeps the memory that its kabi_record_t entries point to. Released by kabi_batch_free(), after
@@ -620,7 +628,7 @@ typedef struct kabi_cluster_t kabi_cluster_t;
  */
 #define KABI_EVENT_TOKEN 64u
 
-/** Event kind: a request that nobody waits for has ended. */
+/** Event kind: a request begun by kabi_admin_start() has ended. Exactly one comes for each. */
 #define KABI_EVENT_REQUEST 128u
 
 /**
@@ -631,7 +639,7 @@ typedef struct kabi_cluster_t kabi_cluster_t;
 #define KABI_EVENT_THROTTLE 256u
 
 /** The event kinds that are queued unless kabi_config_events() says otherwise. */
-#define KABI_EVENT_DEFAULT (KABI_EVENT_REPORT | KABI_EVENT_ERROR | KABI_EVENT_STATISTICS | KABI_EVENT_TOKEN)
+#define KABI_EVENT_DEFAULT (KABI_EVENT_REPORT | KABI_EVENT_ERROR | KABI_EVENT_STATISTICS | KABI_EVENT_TOKEN | KABI_EVENT_REQUEST)
 /** A failed record was never written by a broker: sending it again makes no duplicate. */
 #define KABI_PERSISTED_NO 0
 /** A failed record may have been written by a broker: sending it again may make a duplicate. */
@@ -649,11 +657,15 @@ typedef struct kabi_event_t {
   /** What happened: exactly one KABI_EVENT_* bit. Skip kinds that you do not know. */
   uint32_t kind;
   /**
-   * REPORT and ERROR: a KABI_STATUS_* number, 0 for a delivered record. LOG: the syslog level,
+   * REPORT, ERROR and REQUEST: a KABI_STATUS_* number, 0 for a delivered record or a request that
+   * was answered. LOG: the syslog level,
    * 0 (emergency) to 7 (debug).
    */
   int32_t code;
-  /** REPORT: the token that the record was sent with. THROTTLE: the broker's id. */
+  /**
+   * REPORT: the token that the record was sent with. REQUEST: the request's number. THROTTLE: the
+   * broker's id.
+   */
   uint64_t token;
   /** REPORT: the record's offset in its partition, or KABI_OFFSET_INVALID if it is not known. */
   int64_t offset;
@@ -668,7 +680,7 @@ typedef struct kabi_event_t {
   int32_t partition;
   /** REPORT: whether a broker has written the record, a KABI_PERSISTED_* number. */
   int32_t persisted;
-  /** REPORT and ERROR: KABI_ERROR_* flags, or-ed together. */
+  /** REPORT, ERROR and REQUEST: KABI_ERROR_* flags, or-ed together. */
   uint32_t flags;
   /**
    * REPORT: microseconds from send to acknowledgement, or -1 unless the property
@@ -681,11 +693,11 @@ typedef struct kabi_event_t {
    */
   uint64_t count;
   /**
-   * ERROR, LOG, STATISTICS, TOKEN and THROTTLE: where the text starts in the bytes that came with the event.
-   * The text is UTF-8 and followed by a NUL.
+   * All but REPORT: where the text starts in the bytes that came with the event; for REQUEST it is the
+   * answer, a JSON document. The text is UTF-8 and followed by a NUL.
    */
   uint64_t text_offset;
-  /** ERROR, LOG, STATISTICS, TOKEN and THROTTLE: the text's length in bytes, without the NUL. */
+  /** All but REPORT: the text's length in bytes, without the NUL. */
   uint64_t text_length;
   /**
    * ASSIGNMENT and COMMIT: where the array of kabi_partition_t starts in the bytes that came with
@@ -952,6 +964,15 @@ typedef struct kabi_batch_info_t {
  */
 #define KABI_PURGE_IN_FLIGHT 2u
 
+/** Where the outcome of kabi_admin_start() goes: into a KABI_EVENT_REQUEST event. */
+#define KABI_OUTCOME_EVENT 0u
+
+/**
+ * Where the outcome of kabi_admin_start() goes: it is kept until kabi_admin_result() fetches it or
+ * kabi_admin_discard() drops it.
+ */
+#define KABI_OUTCOME_KEPT 1u
+
 /** Kafka's request kind Produce, for kabi_cluster_inject_errors(): records are written. */
 #define KABI_REQUEST_PRODUCE 0
 /** Kafka's request kind Fetch: records are read. */
@@ -976,8 +997,48 @@ typedef struct kabi_batch_info_t {
 #define KABI_REQUEST_SYNC_GROUP 14
 /** Kafka's request kind InitProducerId: an idempotent or transactional producer starts. */
 #define KABI_REQUEST_INIT_PRODUCER_ID 22
+/** Kafka's request kind ApiVersions: a client asks what a broker understands, first of all. */
+#define KABI_REQUEST_API_VERSIONS 18
+/** Kafka's request kind OffsetForLeaderEpoch: a consumer checks that the log was not cut off. */
+#define KABI_REQUEST_OFFSET_FOR_LEADER_EPOCH 23
+/** Kafka's request kind AddPartitionsToTxn: a transaction writes to further partitions. */
+#define KABI_REQUEST_ADD_PARTITIONS_TO_TXN 24
+/** Kafka's request kind AddOffsetsToTxn: a transaction will commit a group's offsets. */
+#define KABI_REQUEST_ADD_OFFSETS_TO_TXN 25
+/** Kafka's request kind EndTxn: a transaction commits or aborts. */
+#define KABI_REQUEST_END_TXN 26
+/** Kafka's request kind TxnOffsetCommit: a transaction commits a group's offsets. */
+#define KABI_REQUEST_TXN_OFFSET_COMMIT 28
+
+/**
+ * Kafka's request kind ConsumerGroupHeartbeat: a member of a group by group.protocol=consumer joins,
+ * says that it is alive, and gets its partitions.
+ */
+#define KABI_REQUEST_CONSUMER_GROUP_HEARTBEAT 68
+
+/** Kafka's request kind GetTelemetrySubscriptions: a client asks which metrics a broker wants. */
+#define KABI_REQUEST_GET_TELEMETRY_SUBSCRIPTIONS 71
+/** Kafka's request kind PushTelemetry: a client sends its metrics. */
+#define KABI_REQUEST_PUSH_TELEMETRY 72
 /** A broker of the embedded cluster: all of them. */
 #define KABI_BROKER_ALL (-1)
+/** No broker: for kabi_cluster_leader() and kabi_cluster_follower(). */
+#define KABI_BROKER_NONE (-2)
+/** A coordinator that kabi_cluster_coordinator() sets: of a consumer group. */
+#define KABI_COORDINATOR_GROUP 0
+/** A coordinator that kabi_cluster_coordinator() sets: of a transactional id. */
+#define KABI_COORDINATOR_TRANSACTION 1
+/** A request that a broker of the embedded cluster received. */
+typedef struct kabi_request_t {
+  /** When, in microseconds of the monotonic clock (CLOCK_MONOTONIC). */
+  int64_t time_us;
+  /** The broker's id. */
+  int32_t broker;
+  /** A KABI_REQUEST_* number. */
+  int32_t request;
+  /** Is 0. */
+  uint64_t reserved;
+} kabi_request_t;
 
 /* ---- Functions: library ---- */
 
@@ -1583,6 +1644,18 @@ kabi_status_t kabi_cluster_latency(kabi_cluster_t *cluster,
                                    kabi_error_t *error);
 
 /**
+ * Stops the cluster and frees it; what it holds is gone. It takes about a millisecond, rarely a
+ * second; calls in progress on other threads finish first. Clients that use it lose their connections.
+ *
+ * NULL and handles that were freed already are left alone.
+ *
+ * May be NULL: cluster.
+ */
+void kabi_cluster_free(kabi_cluster_t *cluster);
+
+/* ---- Functions: cluster_faults ---- */
+
+/**
  * Makes the next `count` requests of one kind, whichever broker they reach, fail with `code`. What
  * was injected before and is not used up comes first.
  *
@@ -1600,14 +1673,496 @@ kabi_status_t kabi_cluster_inject_errors(kabi_cluster_t *cluster,
                                          kabi_error_t *error);
 
 /**
- * Stops the cluster and frees it; what it holds is gone. It takes about a millisecond, rarely a
- * second; calls in progress on other threads finish first. Clients that use it lose their connections.
+ * Like kabi_cluster_inject_errors(), for the requests that reach one broker (an id, or KABI_BROKER_ALL:
+ * each gets `count` of them), and with a delay of each answer by `latency_ms` milliseconds, 0 to
+ * 600,000. With `code` 0 it only delays. A connection that is closed by KABI_STATUS_TRANSPORT is closed
+ * without the delay.
  *
- * NULL and handles that were freed already are left alone.
+ * They come before those of kabi_cluster_inject_errors(), which do not reach this broker for this kind
+ * of request any more, even once these are used up.
  *
- * May be NULL: cluster.
+ * Errors: KABI_STATUS_ARGUMENT.
  */
-void kabi_cluster_free(kabi_cluster_t *cluster);
+kabi_status_t kabi_cluster_inject_broker_errors(kabi_cluster_t *cluster,
+                                                int32_t broker,
+                                                int32_t request,
+                                                int32_t code,
+                                                int32_t latency_ms,
+                                                size_t count,
+                                                kabi_error_t *error);
+
+/**
+ * Writes to `count` how many errors of kabi_cluster_inject_broker_errors() no request has used up yet,
+ * at one broker (an id) or at all together (KABI_BROKER_ALL).
+ *
+ * Errors: KABI_STATUS_ARGUMENT.
+ */
+kabi_status_t kabi_cluster_broker_errors_left(kabi_cluster_t *cluster,
+                                              int32_t broker,
+                                              int32_t request,
+                                              size_t *count,
+                                              kabi_error_t *error);
+
+/**
+ * Takes back the errors of kabi_cluster_inject_errors() for this kind of request (a KABI_REQUEST_*) that
+ * are not used up. Those of kabi_cluster_inject_broker_errors() stay.
+ *
+ * Errors: KABI_STATUS_ARGUMENT.
+ */
+kabi_status_t kabi_cluster_clear_errors(kabi_cluster_t *cluster,
+                                        int32_t request,
+                                        kabi_error_t *error);
+
+/**
+ * Makes the cluster tell `code` to whoever asks for a topic's metadata, or adds its partitions to a
+ * transaction; 0 ends that. Clients that know the topic already notice when they next ask, within
+ * their property topic.metadata.refresh.interval.ms or after an error.
+ *
+ * `code` is a KABI_STATUS_* number that brokers answer with.
+ *
+ * Errors: KABI_STATUS_ARGUMENT; KABI_STATUS_UNKNOWN_TOPIC_OR_PART (kabi_cluster_topic_create() has not
+ * made this topic).
+ */
+kabi_status_t kabi_cluster_topic_error(kabi_cluster_t *cluster,
+                                       const char *topic,
+                                       int32_t code,
+                                       kabi_error_t *error);
+
+/**
+ * Lets all brokers understand only the versions `min` to `max` of a request (a KABI_REQUEST_*), as older
+ * brokers would; -1 and -1 take the request away. For clients that connect after this.
+ *
+ * The versions must be among those that the embedded cluster has built in, which the error names.
+ *
+ * Errors: KABI_STATUS_ARGUMENT.
+ */
+kabi_status_t kabi_cluster_api_versions(kabi_cluster_t *cluster,
+                                        int32_t request,
+                                        int32_t min,
+                                        int32_t max,
+                                        kabi_error_t *error);
+
+/* ---- Functions: cluster_placement ---- */
+
+/**
+ * Makes a broker (an id) the leader of a partition, or leaves it without one (KABI_BROKER_NONE). Clients
+ * notice by the old leader's answers.
+ *
+ * Errors: KABI_STATUS_ARGUMENT (no broker has this id); KABI_STATUS_UNKNOWN_TOPIC_OR_PART
+ * (kabi_cluster_topic_create() has made no such topic, or not with this partition).
+ */
+kabi_status_t kabi_cluster_leader(kabi_cluster_t *cluster,
+                                  const char *topic,
+                                  int32_t partition,
+                                  int32_t broker,
+                                  kabi_error_t *error);
+
+/**
+ * Makes a broker (an id) the follower that the leader of a partition sends every consumer to for
+ * reading, whatever its client.rack says; KABI_BROKER_NONE ends that. Consumers notice with their next
+ * answer from the leader.
+ *
+ * Errors: as kabi_cluster_leader().
+ */
+kabi_status_t kabi_cluster_follower(kabi_cluster_t *cluster,
+                                    const char *topic,
+                                    int32_t partition,
+                                    int32_t broker,
+                                    kabi_error_t *error);
+
+/**
+ * Lets the follower of a partition have only the records from offset `low` on, and before offset
+ * `high`, as one that lags behind; -1 stands for what the leader has.
+ *
+ * Errors: as kabi_cluster_leader(), and KABI_STATUS_ARGUMENT (an offset below -1, or `low` above
+ * `high`).
+ */
+kabi_status_t kabi_cluster_follower_watermarks(kabi_cluster_t *cluster,
+                                               const char *topic,
+                                               int32_t partition,
+                                               int64_t low,
+                                               int64_t high,
+                                               kabi_error_t *error);
+
+/**
+ * Gives a broker (an id, or KABI_BROKER_ALL) a rack, up to 255 bytes, which clients are told with the
+ * metadata that they ask for next.
+ *
+ * Errors: KABI_STATUS_ARGUMENT.
+ */
+kabi_status_t kabi_cluster_rack(kabi_cluster_t *cluster,
+                                int32_t broker,
+                                const char *rack,
+                                kabi_error_t *error);
+
+/**
+ * Makes a broker (an id) the coordinator of a group (KABI_COORDINATOR_GROUP, `key` is the group's id) or
+ * of transactions (KABI_COORDINATOR_TRANSACTION, `key` is the transactional id). Until then the cluster
+ * chooses one by the key. Clients notice by the old coordinator's answers.
+ *
+ * Errors: KABI_STATUS_ARGUMENT.
+ */
+kabi_status_t kabi_cluster_coordinator(kabi_cluster_t *cluster,
+                                       int32_t kind,
+                                       const char *key,
+                                       int32_t broker,
+                                       kabi_error_t *error);
+
+/**
+ * Makes new groups of the classic protocol wait `delay_ms` milliseconds, 0 to 600,000, for further
+ * members before their first assignment, as the broker's group.initial.rebalance.delay.ms does. It
+ * is 0 at first.
+ *
+ * Errors: KABI_STATUS_ARGUMENT.
+ */
+kabi_status_t kabi_cluster_group_delay(kabi_cluster_t *cluster,
+                                       int32_t delay_ms,
+                                       kabi_error_t *error);
+
+/**
+ * Sets what the coordinators tell members of new groups by group.protocol=consumer: after how many
+ * milliseconds without a sign of life a member is out (30,000 at first), and how often it gives one
+ * (3,000 at first), which is also how soon it learns of a new assignment.
+ *
+ * Errors: KABI_STATUS_ARGUMENT (not from 1 to 600,000, or the interval above the time-out).
+ */
+kabi_status_t kabi_cluster_group_timing(kabi_cluster_t *cluster,
+                                        int32_t session_timeout_ms,
+                                        int32_t heartbeat_interval_ms,
+                                        kabi_error_t *error);
+
+/**
+ * Chooses what each member of a group by group.protocol=consumer is to be assigned. `json` is an object
+ * `{"member id": {"topic": [partition, ...]}}`; NULL lets the cluster assign by itself again. Members
+ * that are not named keep what they have.
+ *
+ * The cluster does not tell which groups and members there are: a group without members is left
+ * alone, and so are members that it does not have.
+ *
+ * Errors: KABI_STATUS_ARGUMENT (other JSON; the message says where); KABI_STATUS_UNKNOWN_TOPIC_OR_PART
+ * (kabi_cluster_topic_create() has made no such topic, or not with this partition).
+ *
+ * May be NULL: json.
+ */
+kabi_status_t kabi_cluster_group_target(kabi_cluster_t *cluster,
+                                        const char *group,
+                                        const char *json,
+                                        kabi_error_t *error);
+
+/* ---- Functions: cluster_contents ---- */
+
+/**
+ * Starts (`on` is 1) or ends (0) keeping a list of all requests that the cluster's brokers get. Both
+ * empty the list. It grows for as long as requests come.
+ *
+ * Errors: KABI_STATUS_ARGUMENT.
+ */
+kabi_status_t kabi_cluster_track_requests(kabi_cluster_t *cluster,
+                                          int32_t on,
+                                          kabi_error_t *error);
+
+/**
+ * Writes the requests that came since kabi_cluster_track_requests(), the oldest first, to `requests`,
+ * and how many there are to `count`.
+ *
+ * Gives KABI_STATUS_BUFFER_TOO_SMALL if that is more than `capacity` (NULL with 0 is allowed); the
+ * oldest are written all the same. More may have come by the next call.
+ *
+ * May be NULL: requests.
+ */
+kabi_status_t kabi_cluster_requests(kabi_cluster_t *cluster,
+                                    kabi_request_t *requests,
+                                    size_t capacity,
+                                    size_t *count,
+                                    kabi_error_t *error);
+
+/**
+ * Reads the records that a partition holds, from `offset` on (KABI_OFFSET_BEGINNING for the first), and
+ * packs them into `buffer`, as many as fit: each is a kabi_packed_t with what follows it, whose topic
+ * is -1. `buffer` is aligned to 8 bytes. `count` and `size` of `info` tell how many there are and how
+ * many bytes they take, also when this fails. For assertions in tests; groups and their offsets are
+ * left alone.
+ *
+ * It returns when the buffer is full or the end of the partition is reached. To read on, give the
+ * offset after the last record; no records then mean that there are no more.
+ *
+ * The records are read as a consumer reads them, so that it takes some milliseconds; errors injected,
+ * latency and brokers that are down are met, and its requests are tracked. It may be called from any
+ * thread; kabi_cluster_free() ends it with KABI_STATUS_CLOSED.
+ *
+ * Errors: KABI_STATUS_ARGUMENT; KABI_STATUS_UNKNOWN_TOPIC_OR_PART; KABI_STATUS_BUFFER_TOO_SMALL if not
+ * even the first record fits, and `size` of `info` is what it needs; KABI_STATUS_AUTO_OFFSET_RESET if
+ * the partition does not have this offset; KABI_STATUS_TIMED_OUT if the end was not reached within
+ * `timeout_ms` (-1: no limit).
+ *
+ * May be NULL: buffer.
+ */
+kabi_status_t kabi_cluster_records(kabi_cluster_t *cluster,
+                                   const char *topic,
+                                   int32_t partition,
+                                   int64_t offset,
+                                   void *buffer,
+                                   size_t size,
+                                   kabi_batch_info_t *info,
+                                   int32_t timeout_ms,
+                                   kabi_error_t *error);
+
+/* ---- Functions: admin ---- */
+
+/**
+ * Makes an admin with a client of its own from a configuration, which is copied and may be freed or
+ * changed after. Properties that only producers or consumers read are left alone.
+ *
+ * It must be closed by kabi_admin_close() and freed by kabi_admin_free(). Any thread may use it, several
+ * at once.
+ *
+ * Errors: KABI_STATUS_ARGUMENT (a property does not fit another), KABI_STATUS_SYSTEM (no thread or
+ * handle to be had), librdkafka's own for what it refuses.
+ */
+kabi_status_t kabi_admin_new(kabi_config_t *config,
+                             kabi_admin_t **admin,
+                             kabi_error_t *error);
+
+/**
+ * Makes an admin on top of a producer: it uses the producer's connections, its event mask and its
+ * handlers, and has events of its own, of finished requests only (at most 1,024 wait).
+ *
+ * It is closed and freed like any other; that leaves the producer alone. Closing or freeing the producer
+ * ends it: requests under way are given up, and every call gives KABI_STATUS_CLOSED but for poll, drain
+ * and event_fd, which work on until the last event is drained.
+ *
+ * Errors: KABI_STATUS_SYSTEM (no thread or handle to be had).
+ */
+kabi_status_t kabi_admin_of_producer(kabi_producer_t *producer,
+                                     kabi_admin_t **admin,
+                                     kabi_error_t *error);
+
+/**
+ * Makes an admin on top of a consumer, in all as kabi_admin_of_producer() does on top of a producer.
+ * It may be used while another thread polls the consumer.
+ *
+ * Errors: KABI_STATUS_SYSTEM (no thread or handle to be had).
+ */
+kabi_status_t kabi_admin_of_consumer(kabi_consumer_t *consumer,
+                                     kabi_admin_t **admin,
+                                     kabi_error_t *error);
+
+/**
+ * Hands events to the handlers, on this thread: waits up to `timeout_ms` for the first (-1: for ever, 0:
+ * not at all), then hands over what is there. `count`, if not NULL, gets how many that were; none is a
+ * success. Events of a kind without a handler are dropped.
+ *
+ * Works after a close until the last event is handed over.
+ *
+ * Errors: KABI_STATUS_CALLBACK_FAILED (a handler returned not 0; events that were not handed over stay
+ * queued), KABI_STATUS_INTERRUPTED (a wake), KABI_STATUS_BUSY (another thread polls or drains),
+ * KABI_STATUS_REENTERED (inside a handler), KABI_STATUS_CLOSED (closed and nothing left).
+ *
+ * May be NULL: count.
+ */
+kabi_status_t kabi_admin_poll(kabi_admin_t *admin,
+                              int32_t timeout_ms,
+                              size_t *count,
+                              kabi_error_t *error);
+
+/**
+ * Copies up to `capacity` events to `events`, and their texts to `bytes`: waits up to `timeout_ms` for
+ * the first, then takes what is there. `count` gets how many were copied; none is a success.
+ * `bytes_used`, if not NULL, gets how many bytes were written.
+ *
+ * If the first event's text does not fit in `bytes_size` bytes, KABI_STATUS_BUFFER_TOO_SMALL is
+ * returned, `bytes_used` gets the size that it needs, and it stays first.
+ *
+ * Works after a close until the last event is copied. Other errors as in kabi_admin_poll().
+ *
+ * May be NULL: events, bytes, bytes_used.
+ */
+kabi_status_t kabi_admin_drain(kabi_admin_t *admin,
+                               int32_t timeout_ms,
+                               kabi_event_t *events,
+                               size_t capacity,
+                               size_t *count,
+                               uint8_t *bytes,
+                               size_t bytes_size,
+                               size_t *bytes_used,
+                               kabi_error_t *error);
+
+/**
+ * Gives a descriptor that is readable while there are events to drain (and after the close, for good),
+ * for the program's event loop. It is the admin's: don't read, write or close it; it goes with
+ * kabi_admin_free().
+ */
+kabi_status_t kabi_admin_event_fd(kabi_admin_t *admin,
+                                  int32_t *fd,
+                                  kabi_error_t *error);
+
+/**
+ * Ends the poll or drain in progress, or else the next one, and waits for outcomes in progress, with
+ * KABI_STATUS_INTERRUPTED. The requests go on. Several wakes that nothing has seen yet count as one. Safe
+ * to call from any thread, but not from a signal handler: write to a pipe there.
+ */
+kabi_status_t kabi_admin_wake(kabi_admin_t *admin,
+                              kabi_error_t *error);
+
+/**
+ * Closes: waits up to `timeout_ms` (-1: for ever) until every request under way is answered, gives up the
+ * rest (their events say KABI_STATUS_CLOSED, with KABI_ERROR_OUTCOME_UNKNOWN), and ends the admin's
+ * threads. Calls in progress end with KABI_STATUS_CLOSED, and so does every call after, but for poll,
+ * drain and event_fd, which work on until the last event is drained. Outcomes that were kept and not
+ * fetched are gone.
+ *
+ * KABI_STATUS_TIMED_OUT says that the time was up: requests are given up already, and calling again only
+ * waits for the threads to end. Closing a closed admin is a success.
+ */
+kabi_status_t kabi_admin_close(kabi_admin_t *admin,
+                               int32_t timeout_ms,
+                               kabi_error_t *error);
+
+/**
+ * Frees the admin. The handle is stale at once and may be NULL or stale already; never blocks.
+ *
+ * Without a close before it, requests under way go on in the background for some seconds; their outcomes
+ * are lost. Inside a handler of this admin the free takes effect when the poll ends.
+ *
+ * May be NULL: admin.
+ */
+void kabi_admin_free(kabi_admin_t *admin);
+
+/* ---- Functions: admin_request ---- */
+
+/**
+ * Begins a request that nobody waits for, and gives its number.
+ *
+ * `operation` is one of the names in api/admin.schema.json, which has the shape of each one's arguments
+ * and answer: topics_create, topics_delete, topics_describe, partitions_create, records_delete,
+ * leaders_elect, configs_describe, configs_alter, configs_alter_incremental, cluster_describe, metadata,
+ * groups_list, groups_describe, groups_delete, group_offsets_list, group_offsets_alter,
+ * group_offsets_delete, offsets_list, acls_create, acls_describe, acls_delete, scram_users_describe,
+ * scram_users_alter. `arguments` is a JSON document, for example
+ * {"topics":[{"topic":"orders","partitions":6}]}; NULL stands for {}. Both are copied.
+ *
+ * `timeout_ms` is how long the answer may take: the request ends then with KABI_STATUS_TIMED_OUT, and
+ * whether a broker has carried it out is not known. -1, like anything longer, is an hour.
+ *
+ * `outcome` says where the answer goes. With KABI_OUTCOME_EVENT exactly one KABI_EVENT_REQUEST event comes:
+ * its token is the request's number, its code is 0 if the request was answered, its text the answer or
+ * else an object whose "error" has "code", "name" and "text". With KABI_OUTCOME_KEPT the answer is kept for
+ * kabi_admin_result(). An answer has a status for each item; "failed" in it counts those that are not 0.
+ *
+ * `request` gets the number, never 0 and never used twice by one admin; 0 on failure.
+ *
+ * Errors: KABI_STATUS_ARGUMENT (the message says where in the document the fault is),
+ * KABI_STATUS_QUEUE_FULL (too many outcomes wait to be drained or fetched, see kafkabi.events.max),
+ * KABI_STATUS_STATE (an event is wanted, but is not in the event mask).
+ *
+ * May be NULL: arguments.
+ */
+kabi_status_t kabi_admin_start(kabi_admin_t *admin,
+                               const char *operation,
+                               const char *arguments,
+                               int32_t timeout_ms,
+                               uint32_t outcome,
+                               uint64_t *request,
+                               kabi_error_t *error);
+
+/**
+ * Waits up to `timeout_ms` (-1: until the request ends, 0: not at all) for the outcome of a request that
+ * was begun with KABI_OUTCOME_KEPT or by kabi_admin_call(), and writes the answer to `buffer`,
+ * NUL-terminated, and its length without the NUL to `length`. With that the request is done with and its
+ * number stale.
+ *
+ * With a buffer that is too small (NULL with size 0 is allowed) the length is written all the same,
+ * KABI_STATUS_BUFFER_TOO_SMALL is returned, and the answer is kept: calling again never repeats the request.
+ *
+ * A request that failed as a whole returns its status here, and is done with as well.
+ *
+ * Errors: KABI_STATUS_TIMED_OUT (without KABI_ERROR_OUTCOME_UNKNOWN the request goes on, and calling again
+ * waits on; with it the request itself has timed out), KABI_STATUS_INTERRUPTED (a wake; calling again
+ * waits on), KABI_STATUS_CLOSED (a close meanwhile), KABI_STATUS_NOENT (no such request is kept).
+ *
+ * May be NULL: buffer.
+ */
+kabi_status_t kabi_admin_result(kabi_admin_t *admin,
+                                uint64_t request,
+                                int32_t timeout_ms,
+                                char *buffer,
+                                size_t size,
+                                size_t *length,
+                                kabi_error_t *error);
+
+/**
+ * Drops the outcome of a request begun with KABI_OUTCOME_KEPT, now or when it comes. The request itself
+ * goes on. Its number is stale from now on.
+ *
+ * Errors: KABI_STATUS_NOENT (no such request is kept).
+ */
+kabi_status_t kabi_admin_discard(kabi_admin_t *admin,
+                                 uint64_t request,
+                                 kabi_error_t *error);
+
+/**
+ * Does an operation and waits for the answer: kabi_admin_start() with KABI_OUTCOME_KEPT and
+ * kabi_admin_result() in one. 0 says that the request was answered; how each item fared is in the answer.
+ *
+ * `request` gets the request's number, or 0 if none was begun. With KABI_STATUS_BUFFER_TOO_SMALL (`length`
+ * says the size) and KABI_STATUS_INTERRUPTED (a wake) the request is not done with: go on by
+ * kabi_admin_result(), or give it up by kabi_admin_discard(). Calling this again would do it twice. After any
+ * other status it is done with.
+ *
+ * Errors: those of both functions.
+ *
+ * May be NULL: arguments, buffer.
+ */
+kabi_status_t kabi_admin_call(kabi_admin_t *admin,
+                              const char *operation,
+                              const char *arguments,
+                              int32_t timeout_ms,
+                              uint64_t *request,
+                              char *buffer,
+                              size_t size,
+                              size_t *length,
+                              kabi_error_t *error);
+
+/**
+ * Creates a topic and waits until it is there.
+ *
+ * `partitions` and `replication` may be -1 for the brokers' defaults. `timeout_ms` is as in
+ * kabi_admin_start().
+ *
+ * Errors: KABI_STATUS_ARGUMENT, KABI_STATUS_TOPIC_ALREADY_EXISTS and others of the brokers',
+ * KABI_STATUS_TIMED_OUT and KABI_STATUS_INTERRUPTED (a wake): whether the topic is created is not known
+ * then, and calling again tells.
+ */
+kabi_status_t kabi_admin_topic_create(kabi_admin_t *admin,
+                                      const char *name,
+                                      int32_t partitions,
+                                      int32_t replication,
+                                      int32_t timeout_ms,
+                                      kabi_error_t *error);
+
+/**
+ * Deletes a topic and all that is in it, and waits until the brokers have taken it on.
+ *
+ * Errors: KABI_STATUS_UNKNOWN_TOPIC_OR_PART and others of the brokers'; else as in
+ * kabi_admin_topic_create().
+ */
+kabi_status_t kabi_admin_topic_delete(kabi_admin_t *admin,
+                                      const char *name,
+                                      int32_t timeout_ms,
+                                      kabi_error_t *error);
+
+/**
+ * Adds partitions to a topic, so that it has `total` in all. Records stay where they are, so keys may go to
+ * other partitions after.
+ *
+ * Errors: KABI_STATUS_INVALID_PARTITIONS (it has as many already) and others of the brokers'; else as in
+ * kabi_admin_topic_create().
+ */
+kabi_status_t kabi_admin_partitions_add(kabi_admin_t *admin,
+                                        const char *name,
+                                        int32_t total,
+                                        int32_t timeout_ms,
+                                        kabi_error_t *error);
 
 /* ---- Functions: consumer_poll ---- */
 
@@ -1761,6 +2316,17 @@ kabi_status_t kabi_consumer_metrics(kabi_consumer_t *consumer,
                                     size_t *length,
                                     kabi_error_t *error);
 
+/**
+ * As kabi_producer_metrics(), for an admin: "client" is "admin", and there are no "records".
+ *
+ * May be NULL: buffer.
+ */
+kabi_status_t kabi_admin_metrics(kabi_admin_t *admin,
+                                 char *buffer,
+                                 size_t size,
+                                 size_t *length,
+                                 kabi_error_t *error);
+
 /* ---- Functions: producer_send ---- */
 
 /**
@@ -1872,6 +2438,21 @@ kabi_status_t kabi_consumer_token_set(kabi_consumer_t *consumer,
 kabi_status_t kabi_consumer_token_failure(kabi_consumer_t *consumer,
                                           const char *why,
                                           kabi_error_t *error);
+
+/**
+ * As kabi_producer_token_set(), for an admin. One on top of another client hands the token to that.
+ *
+ * May be NULL: extensions.
+ */
+kabi_status_t kabi_admin_token_set(kabi_admin_t *admin,
+                                   const char *token,
+                                   int64_t lifetime_ms,
+                                   const char *principal,
+                                   const char *extensions,
+                                   kabi_error_t *error);
+
+/** As kabi_producer_token_failure(), for an admin. */
+kabi_status_t kabi_admin_token_failure(kabi_admin_t *admin, const char *why, kabi_error_t *error);
 
 /* ---- Functions: transaction ---- */
 
@@ -1985,7 +2566,8 @@ kabi_status_t kabi_producer_transaction_abort(kabi_producer_t *producer,
   sizeof(kabi_message_t), \
   sizeof(kabi_packed_t), \
   sizeof(kabi_partition_t), \
-  sizeof(kabi_record_t) \
+  sizeof(kabi_record_t), \
+  sizeof(kabi_request_t) \
 }
 
 #ifdef __cplusplus
@@ -2084,6 +2666,11 @@ KABI_ASSERT_(offsetof(kabi_batch_info_t, records) == 16);
 KABI_ASSERT_(offsetof(kabi_batch_info_t, count) == 24);
 KABI_ASSERT_(offsetof(kabi_batch_info_t, size) == 32);
 KABI_ASSERT_(offsetof(kabi_batch_info_t, reserved) == 40);
+KABI_ASSERT_(sizeof(kabi_request_t) == 24);
+KABI_ASSERT_(offsetof(kabi_request_t, time_us) == 0);
+KABI_ASSERT_(offsetof(kabi_request_t, broker) == 8);
+KABI_ASSERT_(offsetof(kabi_request_t, request) == 12);
+KABI_ASSERT_(offsetof(kabi_request_t, reserved) == 16);
 #undef KABI_ASSERT_
 #endif
 

@@ -13,7 +13,12 @@ mod handles;
 mod openable;
 mod partitions;
 
+pub mod admin;
+pub mod admin_request;
 pub mod cluster;
+pub mod cluster_contents;
+pub mod cluster_faults;
+pub mod cluster_placement;
 pub mod config;
 pub mod consumer;
 pub mod consumer_poll;

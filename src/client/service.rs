@@ -2,6 +2,7 @@
 //! events of ours, and at the end waits until it is alone with the client and destroys it.
 
 use crate::client::events::{Events, Told};
+use crate::client::hints;
 use crate::client::lifetime::{Control, Running};
 use crate::error::{flags_from, flags_of, Error, Result};
 use crate::rd::client::{Client, Throttled};
@@ -93,6 +94,7 @@ fn take_error(client: &Client, events: &Events, event: &Event) {
             text = why;
         }
     }
+    let (code, text) = hints::connecting(client, code, text);
     events.push_error(code, flags_of(code) | flags_from(false, fatal, false), text);
 }
 

@@ -5,6 +5,7 @@
 use super::conf::{Conf, Events, Tokens};
 use super::partitions::PartitionList;
 use super::queue::Queue;
+use super::topic::Topic;
 use super::{check, clamp_ms, sys, take_error, text_of};
 use crate::error::Error;
 use std::ffi::{c_char, c_void, CStr};
@@ -18,6 +19,8 @@ use std::time::Duration;
 pub enum Kind {
     Producer,
     Consumer,
+    /// Neither sends nor receives.
+    Admin,
 }
 
 /// A change of the assignment, told inside a call that polls the consumer queue, on its thread.
@@ -92,12 +95,16 @@ impl Client {
 
     fn start(kind: Kind, conf: Conf) -> Result<NonNull<sys::rd_kafka_t>, Error> {
         let c_kind = match kind {
-            Kind::Producer => sys::rd_kafka_type_t::RD_KAFKA_PRODUCER,
+            Kind::Producer | Kind::Admin => sys::rd_kafka_type_t::RD_KAFKA_PRODUCER,
             Kind::Consumer => sys::rd_kafka_type_t::RD_KAFKA_CONSUMER,
         };
         let mut text: [c_char; 512] = [0; 512];
+        super::certificate::watch(&conf);
         let raw = conf.into_raw();
+        // SAFETY: the conf is alive; the callback is a function of getaddrinfo's contract.
+        unsafe { sys::rd_kafka_conf_set_resolve_cb(raw, super::resolve::resolve) };
         let _blocked = super::signals::Blocked::all();
+        let _whole = super::fork::Whole::begin();
         // SAFETY: the conf is alive and given up on success; the buffer has the given size.
         let rk = unsafe { sys::rd_kafka_new(c_kind, raw, text.as_mut_ptr(), text.len()) };
         NonNull::new(rk).ok_or_else(|| {
@@ -175,6 +182,17 @@ impl Client {
         usize::try_from(unsafe { sys::rd_kafka_outq_len(self.as_ptr()) }).unwrap_or(0)
     }
 
+    /// What tells this client from others while it lives.
+    pub(super) fn address(&self) -> usize {
+        self.rk.addr().get()
+    }
+
+    /// A property's value in this client.
+    pub fn property(&self, name: &str) -> Option<String> {
+        // SAFETY: the client is alive, and its configuration with it.
+        super::conf::value_of(unsafe { sys::rd_kafka_conf(self.as_ptr()) }, name)
+    }
+
     /// The fatal error that was raised, with its original code.
     pub fn fatal_error(&self) -> Option<(i32, String)> {
         let mut text: [c_char; 512] = [0; 512];
@@ -182,6 +200,36 @@ impl Client {
         unsafe {
             let code = sys::rd_kafka_fatal_error(self.as_ptr(), text.as_mut_ptr(), text.len());
             (code != 0).then(|| (code, text_of(text.as_ptr())))
+        }
+    }
+
+    /// What the cluster's metadata says of a topic: its error, 0 for none, and how many partitions it has.
+    pub fn ask_topic(&self, topic: &Topic, timeout: Duration) -> Result<(i32, i32), Error> {
+        let mut metadata = std::ptr::null();
+        // SAFETY: both are alive; what is written is ours to destroy.
+        let code = unsafe {
+            sys::rd_kafka_metadata(
+                self.as_ptr(),
+                0,
+                topic.as_ptr(),
+                &mut metadata,
+                clamp_ms(Some(timeout)),
+            )
+        };
+        check(code, "asking for a topic's metadata")?;
+        // SAFETY: on success there is a metadata object with `topic_cnt` topics. The error is read as the
+        // integer that C wrote, which the Rust enum may not know.
+        unsafe {
+            let topics = std::ptr::addr_of!((*metadata).topics).read();
+            let count = std::ptr::addr_of!((*metadata).topic_cnt).read();
+            let told = (count > 0).then(|| {
+                (
+                    std::ptr::addr_of!((*topics).err).cast::<i32>().read(),
+                    std::ptr::addr_of!((*topics).partition_cnt).read(),
+                )
+            });
+            sys::rd_kafka_metadata_destroy(metadata);
+            Ok(told.unwrap_or((0, 0)))
         }
     }
 
@@ -310,11 +358,12 @@ impl Drop for Client {
         // A consumer that could not leave its group in time would make a plain destroy wait for the
         // session time-out; one that has left has nothing more to close.
         let flags = match self.kind {
-            Kind::Producer => 0,
+            Kind::Producer | Kind::Admin => 0,
             Kind::Consumer => sys::RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE,
         };
         // SAFETY: the last holder is gone, so nothing points into the client any more.
         unsafe { sys::rd_kafka_destroy_flags(self.as_ptr(), flags) };
+        super::certificate::forget(self.address());
         if let Some(hooks) = self.hooks {
             // SAFETY: made by Box::into_raw in `new`; librdkafka's threads have ended.
             drop(unsafe { Box::from_raw(hooks.as_ptr()) });

@@ -2,15 +2,19 @@
 //! what it owns once, keeps alive what it points into, and turns codes and strings into `Error`s. With
 //! `abi` and the handle table this is the only place where unsafe code lives.
 
+pub mod admin;
+pub mod certificate;
 pub mod client;
 pub mod conf;
 pub mod descriptor;
 pub mod float;
+pub mod fork;
 pub mod message;
 pub mod mock;
 pub mod partitions;
 pub mod produce;
 pub mod queue;
+mod resolve;
 pub mod sasl;
 pub mod signals;
 mod sys;

@@ -88,6 +88,7 @@ pub enum EventKind {
     Commit,
     Rebalance,
     Token,
+    Answer,
     Other,
 }
 
@@ -102,6 +103,10 @@ pub struct Event {
 }
 
 impl Event {
+    pub(super) fn as_ptr(&self) -> *mut sys::rd_kafka_event_t {
+        self.ptr.as_ptr()
+    }
+
     pub fn kind(&self) -> EventKind {
         // SAFETY: the event is alive.
         match unsafe { sys::rd_kafka_event_type(self.ptr.as_ptr()) } {
@@ -112,6 +117,7 @@ impl Event {
             sys::RD_KAFKA_EVENT_OFFSET_COMMIT => EventKind::Commit,
             sys::RD_KAFKA_EVENT_REBALANCE => EventKind::Rebalance,
             sys::RD_KAFKA_EVENT_OAUTHBEARER_TOKEN_REFRESH => EventKind::Token,
+            kind if super::admin::is_answer(kind) => EventKind::Answer,
             _ => EventKind::Other,
         }
     }

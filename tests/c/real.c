@@ -85,7 +85,7 @@ const char *tls_text(const char *file) {
 kabi_config_t *sasl_config(const char *servers, const char *protocol, const char *mechanism, const char *user,
                            const char *password) {
   kabi_config_t *config = new_config(servers, "security.protocol", protocol, NULL);
-  if (strstr(protocol, "SSL") != NULL) put(config, "ssl.ca.location", tls_path("ca.pem"));
+  if (strcasestr(protocol, "ssl") != NULL) put(config, "ssl.ca.location", tls_path("ca.pem"));
   if (mechanism != NULL) put(config, "sasl.mechanisms", mechanism);
   if (user != NULL) put(config, "sasl.username", user);
   if (password != NULL) put(config, "sasl.password", password);

@@ -89,7 +89,7 @@ impl Config {
             Logs::Stderr
         };
         let events = Events {
-            reports: !consumer,
+            reports: kind == rd::client::Kind::Producer,
             errors: true,
             // The latest is kept for the metrics, whether the program wants events of it or not.
             statistics: self.mask & KABI_EVENT_STATISTICS != 0
@@ -160,7 +160,7 @@ impl Config {
             rd::client::Kind::Producer if self.mask & KABI_EVENT_REPORT == 0 => {
                 self.pass_on(conf, "delivery.report.only.error", "true")
             }
-            rd::client::Kind::Producer => Ok(()),
+            rd::client::Kind::Producer | rd::client::Kind::Admin => Ok(()),
             rd::client::Kind::Consumer => {
                 self.pass_on(conf, "enable.auto.offset.store", "false")?;
                 if s.group_id.is_some() {

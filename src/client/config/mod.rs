@@ -13,8 +13,8 @@ pub use describe::{describe, description, Description, For, Importance, Kind, Le
 
 use crate::error::{Error, Result};
 use crate::record::{
-    KABI_EVENT_DEFAULT, KABI_EVENT_ERROR, KABI_EVENT_LOG, KABI_EVENT_REPORT, KABI_EVENT_STATISTICS,
-    KABI_EVENT_THROTTLE, KABI_EVENT_TOKEN,
+    KABI_EVENT_DEFAULT, KABI_EVENT_ERROR, KABI_EVENT_LOG, KABI_EVENT_REPORT, KABI_EVENT_REQUEST,
+    KABI_EVENT_STATISTICS, KABI_EVENT_THROTTLE, KABI_EVENT_TOKEN,
 };
 use std::collections::BTreeMap;
 use std::fmt;
@@ -25,7 +25,8 @@ const EVENTS_ALL: u32 = KABI_EVENT_REPORT
     | KABI_EVENT_LOG
     | KABI_EVENT_STATISTICS
     | KABI_EVENT_TOKEN
-    | KABI_EVENT_THROTTLE;
+    | KABI_EVENT_THROTTLE
+    | KABI_EVENT_REQUEST;
 
 #[derive(Clone)]
 pub struct Config {

@@ -13,8 +13,10 @@ pub use commit::Committed;
 pub use ledger::Key;
 pub use poll::{HeldBatch, PackedBatch};
 
+use crate::client::admin::Base;
 use crate::client::config::Config;
 use crate::client::events::Events;
+use crate::client::hints;
 use crate::client::lifetime::{Control, Held};
 use crate::client::metrics::{document, OfEvents, Own};
 use crate::client::service::throttled;
@@ -27,7 +29,8 @@ use crate::rd::queue::Queue;
 use crate::rd::sasl::Token;
 use crate::rd::transaction::GroupMetadata;
 use crate::record::{
-    KABI_EVENT_LOG, KABI_OFFSET_BEGINNING, KABI_OFFSET_END, KABI_OFFSET_INVALID, KABI_OFFSET_STORED,
+    KABI_EVENT_LOG, KABI_EVENT_REQUEST, KABI_OFFSET_BEGINNING, KABI_OFFSET_END,
+    KABI_OFFSET_INVALID, KABI_OFFSET_STORED,
 };
 use once_cell::sync::OnceCell;
 use poll::{Bell, Gate, Pull};
@@ -94,7 +97,8 @@ impl Consumer {
             rebalance: Some(Box::new(hook)),
             throttled: throttled(&events),
         };
-        let client = Client::new(Kind::Consumer, conf, settings.events, hooks)?;
+        let client =
+            Client::new(Kind::Consumer, conf, settings.events, hooks).map_err(hints::making)?;
         if settings.mask & KABI_EVENT_LOG != 0 {
             client.logs_to_main_queue()?;
         }
@@ -144,6 +148,17 @@ impl Consumer {
 
     pub fn control(&self) -> &Arc<Control> {
         &self.core.control
+    }
+
+    /// For an admin on top of it.
+    pub fn base(&self) -> Base {
+        Base {
+            client: Arc::clone(&self.core.client),
+            control: Arc::clone(&self.core.control),
+            hold: Box::new(self.core.clone()),
+            noun: "consumer",
+            wants_events: self.core.events.wants(KABI_EVENT_REQUEST),
+        }
     }
 
     pub fn topic(&self, name: &str) -> Result<i32> {

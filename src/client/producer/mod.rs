@@ -8,8 +8,10 @@ mod transaction;
 pub use send::{Bulk, Entry, Record};
 pub use transaction::OffsetsOf;
 
+use crate::client::admin::Base;
 use crate::client::config::Config;
 use crate::client::events::Events;
+use crate::client::hints;
 use crate::client::lifetime::{deadline_of, remaining_up_to, Control, Held};
 use crate::client::metrics::{document, OfEvents, OfRecords, Own};
 use crate::client::service::throttled;
@@ -19,7 +21,9 @@ use crate::rd::client::{Client, Hooks, Kind};
 use crate::rd::queue::Queue;
 use crate::rd::sasl::Token;
 use crate::rd::signals;
-use crate::record::{KABI_EVENT_LOG, KABI_EVENT_REPORT, KABI_PURGE_IN_FLIGHT, KABI_PURGE_QUEUED};
+use crate::record::{
+    KABI_EVENT_LOG, KABI_EVENT_REPORT, KABI_EVENT_REQUEST, KABI_PURGE_IN_FLIGHT, KABI_PURGE_QUEUED,
+};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -76,7 +80,8 @@ impl Producer {
             throttled: throttled(&events),
             ..Hooks::default()
         };
-        let client = Client::new(Kind::Producer, conf, settings.events, hooks)?;
+        let client =
+            Client::new(Kind::Producer, conf, settings.events, hooks).map_err(hints::making)?;
         if settings.mask & KABI_EVENT_LOG != 0 {
             client.logs_to_main_queue()?;
         }
@@ -109,6 +114,17 @@ impl Producer {
 
     pub fn control(&self) -> &Arc<Control> {
         &self.core.control
+    }
+
+    /// For an admin on top of it.
+    pub fn base(&self) -> Base {
+        Base {
+            client: Arc::clone(&self.core.client),
+            control: Arc::clone(&self.core.control),
+            hold: Box::new(self.core.clone()),
+            noun: "producer",
+            wants_events: self.core.events.wants(KABI_EVENT_REQUEST),
+        }
     }
 
     pub fn topic(&self, name: &str) -> Result<i32> {
