@@ -42,6 +42,8 @@ return_i32! {
     rd_kafka_oauthbearer_set_token_failure(rk: *mut rd_kafka_t, errstr: *const c_char)
         -> rd_kafka_resp_err_t;
     rd_kafka_last_error() -> rd_kafka_resp_err_t;
+    rd_kafka_seek(topic: *mut rd_kafka_topic_t, partition: i32, offset: i64, timeout_ms: c_int)
+        -> rd_kafka_resp_err_t;
     rd_kafka_error_code(error: *const rd_kafka_error_t) -> rd_kafka_resp_err_t;
     rd_kafka_fatal_error(rk: *mut rd_kafka_t, errstr: *mut c_char, errstr_size: usize)
         -> rd_kafka_resp_err_t;

@@ -91,10 +91,12 @@ impl Consumer {
         self.visit("assign", |core, pull| {
             core.need_no_subscription("assign")?;
             core.resume_all(&core.tracking.with(|state| state.paused()));
-            match partitions.is_empty() {
-                true => core.client.assign(None),
-                false => core.client.assign(Some(&list)),
-            }?;
+            let before = core.assignment()?;
+            core.client.assign(None)?;
+            core.wait_for_stop(&before);
+            if !partitions.is_empty() {
+                core.client.assign(Some(&list))?;
+            }
             pull.withheld.retain(|_| false);
             pull.aside.retain(|_| false);
             core.tracking.with(|state| {
@@ -141,6 +143,7 @@ impl Consumer {
             }
             core.resume_all(keys);
             core.client.incremental_unassign(&list)?;
+            core.wait_for_stop(keys);
             core.tracking.with(|state| {
                 state.generation += 1;
                 state.by_hand = assigned.len() > keys.len();
@@ -206,6 +209,18 @@ impl Core {
             })
             .collect();
         self.list(&partitions)
+    }
+}
+
+impl Core {
+    /// Waits until partitions that were unassigned have stopped. librdkafka aborts the process when one
+    /// is assigned and unassigned again before (`rd_kafka_assignment_partition_stopped`).
+    fn wait_for_stop(&self, keys: &[Key]) {
+        for &(topic, partition) in keys {
+            if let Ok(entry) = self.topics.get(topic) {
+                entry.topic.wait_for_partition(partition);
+            }
+        }
     }
 }
 
