@@ -187,6 +187,12 @@ impl Client {
         self.rk.addr().get()
     }
 
+    /// A property's value in this client.
+    pub fn property(&self, name: &str) -> Option<String> {
+        // SAFETY: the client is alive, and its configuration with it.
+        super::conf::value_of(unsafe { sys::rd_kafka_conf(self.as_ptr()) }, name)
+    }
+
     /// The fatal error that was raised, with its original code.
     pub fn fatal_error(&self) -> Option<(i32, String)> {
         let mut text: [c_char; 512] = [0; 512];

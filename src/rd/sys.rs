@@ -9,7 +9,7 @@ use std::ffi::{c_char, c_int, c_void};
 macro_rules! return_i32 {
     ($($name:ident($($arg:ident: $ty:ty),* $(,)?) -> $enum:ty;)*) => { $(
         #[inline]
-        #[allow(non_snake_case)] // the names are librdkafka's
+        #[allow(non_snake_case, clippy::too_many_arguments)] // as librdkafka has them
         pub unsafe fn $name($($arg: $ty),*) -> i32 {
             let typed: unsafe extern "C" fn($($ty),*) -> $enum = rdkafka::bindings::$name;
             // SAFETY: the two pointer types differ only in the returned type, and a C enumeration is
