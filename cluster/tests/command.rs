@@ -91,7 +91,8 @@ fn round_trip(servers: &str, topic: &str, partition: i32) {
     producer
         .send(&record, std::iter::empty(), Some(PATIENCE))
         .unwrap();
-    assert_eq!(producer.finish(Some(Instant::now() + PATIENCE)), 0);
+    assert_eq!(producer.flush(Some(PATIENCE), 30_000).unwrap(), 0);
+    producer.abandon();
 
     let consumer = Consumer::new(&config(servers)).unwrap();
     let place = Partition {

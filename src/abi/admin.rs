@@ -20,9 +20,10 @@ use crate::record::{
     kabi_status_t,
 };
 use std::sync::atomic::Ordering;
+use std::sync::Arc;
 use std::time::Instant;
 
-fn object_of(admin: Admin, handlers: Handlers) -> Object {
+fn object_of(admin: Admin, handlers: impl Into<Arc<Handlers>>) -> Object {
     let always = Always::new(admin.events(), admin.control(), handlers);
     Object::Admin(ClientObject {
         open: Openable::new(admin),
@@ -81,7 +82,7 @@ pub unsafe extern "C" fn kabi_admin_of_producer(
         let object = with_open(producer, |producer: &Producer, always| {
             Ok(object_of(
                 Admin::on(producer.base())?,
-                always.handlers.clone(),
+                Arc::clone(&always.handlers),
             ))
         })?;
         admin.set(insert(object)?);
@@ -106,7 +107,7 @@ pub unsafe extern "C" fn kabi_admin_of_consumer(
         let object = with_open(consumer, |consumer: &Consumer, always| {
             Ok(object_of(
                 Admin::on(consumer.base())?,
-                always.handlers.clone(),
+                Arc::clone(&always.handlers),
             ))
         })?;
         admin.set(insert(object)?);

@@ -74,6 +74,14 @@ impl Handlers {
             .any(|h| h.as_ref().is_some_and(|h| h.function.is_some()))
     }
 
+    /// Whether events of this kind have a handler.
+    pub fn has(&self, kind: u32) -> bool {
+        usize::try_from(kind.trailing_zeros())
+            .ok()
+            .and_then(|k| self.by_kind.get(k)?.as_ref())
+            .is_some_and(|h| h.function.is_some())
+    }
+
     /// Hands events of one kind over. Those without a handler are dropped.
     pub fn call(&self, events: &[kabi_event_t], bytes: &[u8]) -> i32 {
         let Some(kind) = events.first().map(|e| e.kind.trailing_zeros()) else {

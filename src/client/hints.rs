@@ -25,16 +25,15 @@ const CONNECTING: Hints = &[
         "check bootstrap.servers and security.protocol",
     ),
     (
-        "SASL authentication error",
-        "check sasl.username, sasl.password and sasl.mechanism, and that the broker knows the user for \
-         this mechanism",
-    ),
-    (
         "brokers are down",
         "no broker can be reached: check bootstrap.servers and security.protocol; errors before this \
          one and the client's log say more",
     ),
 ];
+
+const SASL: &str =
+    "check sasl.username and sasl.password, and that the broker knows the user for this \
+                    sasl.mechanism";
 
 /// Refused configurations.
 const MAKING: Hints = &[
@@ -128,6 +127,11 @@ fn find(hints: Hints, text: &str) -> Option<&'static str> {
 pub fn connecting(client: &Client, code: i32, text: String) -> (i32, String) {
     if text.contains("certificate verify failed") {
         return refused_certificate(client, &text).unwrap_or((KABI_STATUS_SSL, text));
+    }
+    if text.contains("SASL authentication error") {
+        // A broker's answer to PLAIN does not name the mechanism.
+        let mechanism = client.property("sasl.mechanisms").unwrap_or_default();
+        return (code, format!("{text}: {SASL} (here {mechanism})"));
     }
     let told = code == KABI_STATUS_ALL_BROKERS_DOWN;
     match find(CONNECTING, &text) {

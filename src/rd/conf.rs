@@ -98,32 +98,7 @@ impl Conf {
 
     /// The value in force, `None` for an unknown name or one without a value.
     pub fn get(&self, name: &str) -> Option<String> {
-        let c_name = c_string(name, "the property name").ok()?;
-        let mut size = 0usize;
-        // SAFETY: a NULL destination asks for the size alone.
-        let code = unsafe {
-            sys::rd_kafka_conf_get(
-                self.as_ptr(),
-                c_name.as_ptr(),
-                std::ptr::null_mut(),
-                &mut size,
-            )
-        };
-        if code != CONF_OK || size == 0 {
-            return None;
-        }
-        let mut buffer: Vec<c_char> = vec![0; size];
-        // SAFETY: the buffer has the size that librdkafka asked for just now.
-        let code = unsafe {
-            sys::rd_kafka_conf_get(
-                self.as_ptr(),
-                c_name.as_ptr(),
-                buffer.as_mut_ptr(),
-                &mut size,
-            )
-        };
-        // SAFETY: librdkafka terminated what it wrote.
-        (code == CONF_OK).then(|| unsafe { text_of(buffer.as_ptr()) })
+        value_of(self.as_ptr(), name)
     }
 
     pub(super) fn set_events(&mut self, events: Events) {
@@ -165,6 +140,24 @@ impl Drop for Conf {
         // SAFETY: owned and not given up.
         unsafe { sys::rd_kafka_conf_destroy(self.as_ptr()) };
     }
+}
+
+/// The value in force, `None` for an unknown name or one without a value. `conf` is alive.
+pub(super) fn value_of(conf: *const sys::rd_kafka_conf_t, name: &str) -> Option<String> {
+    let c_name = c_string(name, "the property name").ok()?;
+    let mut size = 0usize;
+    // SAFETY: a NULL destination asks for the size alone.
+    let code =
+        unsafe { sys::rd_kafka_conf_get(conf, c_name.as_ptr(), std::ptr::null_mut(), &mut size) };
+    if code != CONF_OK || size == 0 {
+        return None;
+    }
+    let mut buffer: Vec<c_char> = vec![0; size];
+    // SAFETY: the buffer has the size that librdkafka asked for just now.
+    let code =
+        unsafe { sys::rd_kafka_conf_get(conf, c_name.as_ptr(), buffer.as_mut_ptr(), &mut size) };
+    // SAFETY: librdkafka terminated what it wrote.
+    (code == CONF_OK).then(|| unsafe { text_of(buffer.as_ptr()) })
 }
 
 /// The table of all properties as librdkafka prints it (its CONFIGURATION.md), read through a memory

@@ -87,8 +87,8 @@ pub enum EventKind {
     Statistics,
     Commit,
     Rebalance,
-    Answer,
     Token,
+    Answer,
     Other,
 }
 
@@ -148,6 +148,12 @@ impl Event {
     pub fn is_fatal(&self) -> bool {
         // SAFETY: the event is alive.
         unsafe { sys::rd_kafka_event_error_is_fatal(self.ptr.as_ptr()) != 0 }
+    }
+
+    /// The number that an asynchronous commit was started with.
+    pub fn number(&self) -> u64 {
+        // SAFETY: the event is alive.
+        unsafe { sys::rd_kafka_event_opaque(self.ptr.as_ptr()) as u64 }
     }
 
     pub fn error_text(&self) -> String {

@@ -9,7 +9,7 @@ use std::ffi::{c_char, c_int, c_void};
 macro_rules! return_i32 {
     ($($name:ident($($arg:ident: $ty:ty),* $(,)?) -> $enum:ty;)*) => { $(
         #[inline]
-        #[allow(non_snake_case)] // the names are librdkafka's
+        #[allow(non_snake_case, clippy::too_many_arguments)] // as librdkafka has them
         pub unsafe fn $name($($arg: $ty),*) -> i32 {
             let typed: unsafe extern "C" fn($($ty),*) -> $enum = rdkafka::bindings::$name;
             // SAFETY: the two pointer types differ only in the returned type, and a C enumeration is
@@ -42,6 +42,8 @@ return_i32! {
     rd_kafka_oauthbearer_set_token_failure(rk: *mut rd_kafka_t, errstr: *const c_char)
         -> rd_kafka_resp_err_t;
     rd_kafka_last_error() -> rd_kafka_resp_err_t;
+    rd_kafka_seek(topic: *mut rd_kafka_topic_t, partition: i32, offset: i64, timeout_ms: c_int)
+        -> rd_kafka_resp_err_t;
     rd_kafka_error_code(error: *const rd_kafka_error_t) -> rd_kafka_resp_err_t;
     rd_kafka_fatal_error(rk: *mut rd_kafka_t, errstr: *mut c_char, errstr_size: usize)
         -> rd_kafka_resp_err_t;
@@ -117,6 +119,18 @@ return_i32! {
         -> rd_kafka_resp_err_t;
     rd_kafka_mock_broker_set_rtt(cluster: *mut rd_kafka_mock_cluster_t, broker: i32, rtt_ms: c_int)
         -> rd_kafka_resp_err_t;
+    rd_kafka_subscription(rk: *mut rd_kafka_t, topics: *mut *mut rd_kafka_topic_partition_list_t)
+        -> rd_kafka_resp_err_t;
+    rd_kafka_pause_partitions(rk: *mut rd_kafka_t, partitions: *mut rd_kafka_topic_partition_list_t)
+        -> rd_kafka_resp_err_t;
+    rd_kafka_resume_partitions(rk: *mut rd_kafka_t, partitions: *mut rd_kafka_topic_partition_list_t)
+        -> rd_kafka_resp_err_t;
+    rd_kafka_offsets_for_times(rk: *mut rd_kafka_t, offsets: *mut rd_kafka_topic_partition_list_t,
+        timeout_ms: c_int) -> rd_kafka_resp_err_t;
+    rd_kafka_query_watermark_offsets(rk: *mut rd_kafka_t, topic: *const c_char, partition: i32,
+        low: *mut i64, high: *mut i64, timeout_ms: c_int) -> rd_kafka_resp_err_t;
+    rd_kafka_get_watermark_offsets(rk: *mut rd_kafka_t, topic: *const c_char, partition: i32,
+        low: *mut i64, high: *mut i64) -> rd_kafka_resp_err_t;
     rd_kafka_mock_broker_set_rack(cluster: *mut rd_kafka_mock_cluster_t, broker: i32,
         rack: *const c_char) -> rd_kafka_resp_err_t;
     rd_kafka_mock_broker_error_stack_cnt(cluster: *mut rd_kafka_mock_cluster_t, broker: i32,
@@ -131,6 +145,19 @@ return_i32! {
         key: *const c_char, broker: i32) -> rd_kafka_resp_err_t;
     rd_kafka_mock_set_apiversion(cluster: *mut rd_kafka_mock_cluster_t, request: i16, min: i16,
         max: i16) -> rd_kafka_resp_err_t;
+}
+
+pub type ResolveCallback = unsafe extern "C" fn(
+    node: *const c_char,
+    service: *const c_char,
+    hints: *const libc::addrinfo,
+    found: *mut *mut libc::addrinfo,
+    opaque: *mut c_void,
+) -> c_int;
+
+extern "C" {
+    /// rdkafka.h has it, the crate's bindings do not (they know no `addrinfo`).
+    pub fn rd_kafka_conf_set_resolve_cb(conf: *mut rd_kafka_conf_t, callback: ResolveCallback);
 }
 
 /// Takes the code as the integer that it is in C.

@@ -53,12 +53,12 @@ pub const KABI_PERSISTED_YES: i32 = 2;
 pub struct kabi_event_t {
     /// What happened: exactly one KABI_EVENT_* bit. Skip kinds that you do not know.
     pub kind: u32,
-    /// REPORT, ERROR and REQUEST: a KABI_STATUS_* number, 0 for a delivered record or a request that
-    /// was answered. LOG: the syslog level,
-    /// 0 (emergency) to 7 (debug).
+    /// REPORT, ERROR, COMMIT and REQUEST: a KABI_STATUS_* number, 0 for success. LOG: the syslog level,
+    /// 0 (emergency) to 7 (debug). ASSIGNMENT: a KABI_ASSIGNMENT_* number.
     pub code: i32,
-    /// REPORT: the token that the record was sent with. THROTTLE: the broker's id. REQUEST: the
-    /// request's number.
+    /// REPORT: the token that the record was sent with. ASSIGNMENT: the generation that begins, as in
+    /// kabi_batch_info_t. COMMIT: the number from kabi_consumer_commit_async(). REQUEST: the request's
+    /// number. THROTTLE: the broker's id.
     pub token: u64,
     /// REPORT: the record's offset in its partition, or KABI_OFFSET_INVALID if it is not known.
     pub offset: i64,
@@ -79,11 +79,10 @@ pub struct kabi_event_t {
     /// ERROR and LOG: how many happenings this event stands for. More than 1 means that equal
     /// errors were merged, or that older log lines were dropped before this one.
     pub count: u64,
-    /// ERROR, LOG, STATISTICS, TOKEN, THROTTLE and REQUEST (the answer, a JSON document): where the
-    /// text starts in the bytes that came with the event. The text is UTF-8 and followed by a NUL.
+    /// All but REPORT: where the text starts in the bytes that came with the event; for REQUEST it is the
+    /// answer, a JSON document. The text is UTF-8 and followed by a NUL.
     pub text_offset: u64,
-    /// ERROR, LOG, STATISTICS, TOKEN, THROTTLE and REQUEST: the text's length in bytes, without the
-    /// NUL.
+    /// All but REPORT: the text's length in bytes, without the NUL.
     pub text_length: u64,
     /// ASSIGNMENT and COMMIT: where the array of kabi_partition_t starts in the bytes that came with
     /// the event, a multiple of 8. Their metadata is not told.
