@@ -2316,6 +2316,17 @@ kabi_status_t kabi_consumer_metrics(kabi_consumer_t *consumer,
                                     size_t *length,
                                     kabi_error_t *error);
 
+/**
+ * As kabi_producer_metrics(), for an admin: "client" is "admin", and there are no "records".
+ *
+ * May be NULL: buffer.
+ */
+kabi_status_t kabi_admin_metrics(kabi_admin_t *admin,
+                                 char *buffer,
+                                 size_t size,
+                                 size_t *length,
+                                 kabi_error_t *error);
+
 /* ---- Functions: producer_send ---- */
 
 /**
@@ -2427,6 +2438,21 @@ kabi_status_t kabi_consumer_token_set(kabi_consumer_t *consumer,
 kabi_status_t kabi_consumer_token_failure(kabi_consumer_t *consumer,
                                           const char *why,
                                           kabi_error_t *error);
+
+/**
+ * As kabi_producer_token_set(), for an admin. One on top of another client hands the token to that.
+ *
+ * May be NULL: extensions.
+ */
+kabi_status_t kabi_admin_token_set(kabi_admin_t *admin,
+                                   const char *token,
+                                   int64_t lifetime_ms,
+                                   const char *principal,
+                                   const char *extensions,
+                                   kabi_error_t *error);
+
+/** As kabi_producer_token_failure(), for an admin. */
+kabi_status_t kabi_admin_token_failure(kabi_admin_t *admin, const char *why, kabi_error_t *error);
 
 /* ---- Functions: transaction ---- */
 

@@ -91,7 +91,8 @@ fn round_trip(servers: &str, topic: &str, partition: i32) {
     producer
         .send(&record, std::iter::empty(), Some(PATIENCE))
         .unwrap();
-    assert_eq!(producer.finish(Some(Instant::now() + PATIENCE)), 0);
+    let end = producer.finish(Some(PATIENCE), Some(Instant::now() + PATIENCE));
+    assert_eq!(end.undelivered, 0);
 
     let consumer = Consumer::new(&config(servers)).unwrap();
     let place = Partition {

@@ -12,6 +12,7 @@ use crate::client::lifetime::{self, lock, Control};
 use crate::client::producer::Producer;
 use crate::error::{Error, Result};
 use crate::handle::{Guard, Kind, Mode, Refusal, Table};
+use crate::rd::fork;
 use crate::record::{
     kabi_admin_t, kabi_batch_t, kabi_cluster_t, kabi_config_t, kabi_consumer_t, kabi_producer_t,
 };
@@ -19,7 +20,6 @@ use crate::status::{
     KABI_STATUS_CLOSED, KABI_STATUS_FORKED, KABI_STATUS_HANDLE, KABI_STATUS_SYSTEM,
     KABI_STATUS_WRONG_TYPE,
 };
-use once_cell::sync::OnceCell;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -308,24 +308,8 @@ pub fn free_all_clusters() {
 
 /// Handles of before a fork are refused in the child.
 fn watch_forks() -> Result<()> {
-    static WATCHING: OnceCell<()> = OnceCell::new();
-    unsafe extern "C" fn in_child() {
+    fork::watch(|| {
         TABLE.mark_forked();
         lifetime::after_fork();
-    }
-    WATCHING
-        .get_or_try_init(|| {
-            // SAFETY: the function only stores to atomics, as a fork handler may.
-            match unsafe { libc::pthread_atfork(None, None, Some(in_child)) } {
-                0 => Ok(()),
-                code => Err(Error::new(
-                    KABI_STATUS_SYSTEM,
-                    format!(
-                        "pthread_atfork: {}",
-                        std::io::Error::from_raw_os_error(code)
-                    ),
-                )),
-            }
-        })
-        .copied()
+    })
 }

@@ -3,9 +3,10 @@
 use super::arguments::write_text;
 use super::boundary::call;
 use super::handles::{alive, with_open};
+use crate::client::admin::Admin;
 use crate::client::consumer::Consumer;
 use crate::client::producer::Producer;
-use crate::record::{kabi_consumer_t, kabi_error_t, kabi_producer_t, kabi_status_t};
+use crate::record::{kabi_admin_t, kabi_consumer_t, kabi_error_t, kabi_producer_t, kabi_status_t};
 use std::ffi::c_char;
 
 /// Writes figures about a producer to `buffer`, as a JSON document, NUL-terminated, and its length without
@@ -56,6 +57,25 @@ pub unsafe extern "C" fn kabi_consumer_metrics(
         with_open(consumer, |consumer: &Consumer, _| {
             // SAFETY: by this function's contract.
             unsafe { write_text(&consumer.metrics(alive()), buffer, size, length) }
+        })
+    })
+}
+
+/// As kabi_producer_metrics(), for an admin: "client" is "admin", and there are no "records".
+///
+/// @nullable buffer
+#[no_mangle]
+pub unsafe extern "C" fn kabi_admin_metrics(
+    admin: *mut kabi_admin_t,
+    buffer: *mut c_char,
+    size: usize,
+    length: *mut usize,
+    error: *mut kabi_error_t,
+) -> kabi_status_t {
+    call(error, || {
+        with_open(admin, |admin: &Admin, _| {
+            // SAFETY: by this function's contract.
+            unsafe { write_text(&admin.metrics(alive()), buffer, size, length) }
         })
     })
 }

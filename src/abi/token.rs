@@ -3,11 +3,12 @@
 use super::arguments::{text, NAME_MAX, VALUE_MAX};
 use super::boundary::call;
 use super::handles::with_open;
+use crate::client::admin::Admin;
 use crate::client::consumer::Consumer;
 use crate::client::producer::Producer;
 use crate::error::{Error, Result};
 use crate::rd::sasl::Token;
-use crate::record::{kabi_consumer_t, kabi_error_t, kabi_producer_t, kabi_status_t};
+use crate::record::{kabi_admin_t, kabi_consumer_t, kabi_error_t, kabi_producer_t, kabi_status_t};
 use std::ffi::c_char;
 
 /// Gives a producer the token that it asked for by KABI_EVENT_TOKEN, or one before it asks. Any thread may
@@ -93,6 +94,45 @@ pub unsafe extern "C" fn kabi_consumer_token_failure(
         with_open(consumer, |consumer: &Consumer, _| {
             // SAFETY: by this function's contract.
             consumer.set_token_failure(unsafe { reason(why) }?)
+        })
+    })
+}
+
+/// As kabi_producer_token_set(), for an admin. One on top of another client hands the token to that.
+///
+/// @nullable extensions
+#[no_mangle]
+pub unsafe extern "C" fn kabi_admin_token_set(
+    admin: *mut kabi_admin_t,
+    token: *const c_char,
+    lifetime_ms: i64,
+    principal: *const c_char,
+    extensions: *const c_char,
+    error: *mut kabi_error_t,
+) -> kabi_status_t {
+    call(error, || {
+        with_open(admin, |admin: &Admin, _| {
+            // SAFETY: by this function's contract.
+            unsafe {
+                with_token(token, lifetime_ms, principal, extensions, |token| {
+                    admin.set_token(token)
+                })
+            }
+        })
+    })
+}
+
+/// As kabi_producer_token_failure(), for an admin.
+#[no_mangle]
+pub unsafe extern "C" fn kabi_admin_token_failure(
+    admin: *mut kabi_admin_t,
+    why: *const c_char,
+    error: *mut kabi_error_t,
+) -> kabi_status_t {
+    call(error, || {
+        with_open(admin, |admin: &Admin, _| {
+            // SAFETY: by this function's contract.
+            admin.set_token_failure(unsafe { reason(why) }?)
         })
     })
 }

@@ -101,7 +101,10 @@ impl Client {
         let mut text: [c_char; 512] = [0; 512];
         super::certificate::watch(&conf);
         let raw = conf.into_raw();
+        // SAFETY: the conf is alive; the callback is a function of getaddrinfo's contract.
+        unsafe { sys::rd_kafka_conf_set_resolve_cb(raw, super::resolve::resolve) };
         let _blocked = super::signals::Blocked::all();
+        let _whole = super::fork::Whole::begin();
         // SAFETY: the conf is alive and given up on success; the buffer has the given size.
         let rk = unsafe { sys::rd_kafka_new(c_kind, raw, text.as_mut_ptr(), text.len()) };
         NonNull::new(rk).ok_or_else(|| {

@@ -25,13 +25,15 @@ impl Client {
             texts.push(c_string(value, "an extension's value")?);
         }
         let mut extensions: Vec<*const c_char> = texts.iter().map(|t| t.as_ptr()).collect();
+        // librdkafka counts in microseconds and does not look whether they fit.
+        let lifetime_ms = token.lifetime_ms.clamp(0, i64::MAX / 1000);
         let mut text: [c_char; 512] = [0; 512];
         // SAFETY: the client is alive; all texts are terminated and copied; the buffer has the given size.
         let code = unsafe {
             sys::rd_kafka_oauthbearer_set_token(
                 self.as_ptr(),
                 value.as_ptr(),
-                token.lifetime_ms,
+                lifetime_ms,
                 principal.as_ptr(),
                 extensions.as_mut_ptr(),
                 extensions.len(),

@@ -9,7 +9,7 @@ use std::ffi::{c_char, c_int, c_void};
 macro_rules! return_i32 {
     ($($name:ident($($arg:ident: $ty:ty),* $(,)?) -> $enum:ty;)*) => { $(
         #[inline]
-        #[allow(non_snake_case)] // the names are librdkafka's
+        #[allow(non_snake_case, clippy::too_many_arguments)] // as librdkafka has them
         pub unsafe fn $name($($arg: $ty),*) -> i32 {
             let typed: unsafe extern "C" fn($($ty),*) -> $enum = rdkafka::bindings::$name;
             // SAFETY: the two pointer types differ only in the returned type, and a C enumeration is
@@ -129,6 +129,19 @@ return_i32! {
         key: *const c_char, broker: i32) -> rd_kafka_resp_err_t;
     rd_kafka_mock_set_apiversion(cluster: *mut rd_kafka_mock_cluster_t, request: i16, min: i16,
         max: i16) -> rd_kafka_resp_err_t;
+}
+
+pub type ResolveCallback = unsafe extern "C" fn(
+    node: *const c_char,
+    service: *const c_char,
+    hints: *const libc::addrinfo,
+    found: *mut *mut libc::addrinfo,
+    opaque: *mut c_void,
+) -> c_int;
+
+extern "C" {
+    /// rdkafka.h has it, the crate's bindings do not (they know no `addrinfo`).
+    pub fn rd_kafka_conf_set_resolve_cb(conf: *mut rd_kafka_conf_t, callback: ResolveCallback);
 }
 
 /// Takes the code as the integer that it is in C.

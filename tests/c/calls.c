@@ -1,4 +1,5 @@
 #include "calls.h"
+#include "admins.h"
 
 /* Of the newest world. */
 static int32_t producer_topic, consumer_topic;
@@ -91,6 +92,12 @@ CALL(consumer_new) {
   kabi_consumer_free(made);
   return status;
 }
+CALL(admin_new) {
+  kabi_admin_t *made = NULL;
+  kabi_status_t status = kabi_admin_new(CONFIG, (kabi_admin_t **)OR_NULL(1, &made), error);
+  kabi_admin_free(made);
+  return status;
+}
 CALL(config_free) { (void)null, (void)error; kabi_config_free(CONFIG); return 0; }
 
 /* ---- producer ---- */
@@ -147,6 +154,12 @@ CALL(producer_token_set) {
 }
 CALL(producer_token_failure) { TOKENLESS(kabi_producer_token_failure(PRODUCER, (const char *)OR_NULL(1, "why"), error)); }
 CALL(producer_metrics) { return kabi_producer_metrics(PRODUCER, text, sizeof text, (size_t *)OR_NULL(1, &length), error); }
+CALL(admin_of_producer) {
+  kabi_admin_t *made = NULL;
+  kabi_status_t status = kabi_admin_of_producer(PRODUCER, (kabi_admin_t **)OR_NULL(1, &made), error);
+  kabi_admin_free(made);
+  return status;
+}
 CALL(producer_close) { (void)null; return kabi_producer_close(PRODUCER, calls_timeout, &total, error); }
 CALL(producer_free) { (void)null, (void)error; kabi_producer_free(PRODUCER); return 0; }
 
@@ -192,8 +205,47 @@ CALL(consumer_token_set) {
 }
 CALL(consumer_token_failure) { TOKENLESS(kabi_consumer_token_failure(CONSUMER, (const char *)OR_NULL(1, "why"), error)); }
 CALL(consumer_metrics) { return kabi_consumer_metrics(CONSUMER, text, sizeof text, (size_t *)OR_NULL(1, &length), error); }
+CALL(admin_of_consumer) {
+  kabi_admin_t *made = NULL;
+  kabi_status_t status = kabi_admin_of_consumer(CONSUMER, (kabi_admin_t **)OR_NULL(1, &made), error);
+  kabi_admin_free(made);
+  return status;
+}
 CALL(consumer_close) { (void)null; return kabi_consumer_close(CONSUMER, calls_timeout, error); }
 CALL(consumer_free) { (void)null, (void)error; kabi_consumer_free(CONSUMER); return 0; }
+
+/* ---- admin ---- */
+#define ADMIN ((kabi_admin_t *)handle)
+#define AN_OPERATION "offsets_list"
+#define ITS_ARGUMENTS "{\"partitions\":[{\"topic\":\"calls\",\"partition\":0,\"at\":\"latest\"}]}"
+static uint64_t request;
+#define ENDLESS(call) return refused(KABI_STATUS_TIMED_OUT, call, error) /* the embedded cluster does not answer it */
+CALL(admin_start) {
+  return kabi_admin_start(ADMIN, (const char *)OR_NULL(1, AN_OPERATION), ITS_ARGUMENTS, calls_timeout, KABI_OUTCOME_EVENT,
+                          (uint64_t *)OR_NULL(2, &request), error);
+}
+CALL(admin_call) {
+  return kabi_admin_call(ADMIN, (const char *)OR_NULL(1, AN_OPERATION), ITS_ARGUMENTS, calls_timeout, (uint64_t *)OR_NULL(2, &request), text,
+                         sizeof text, (size_t *)OR_NULL(3, &length), error);
+}
+CALL(admin_result) { return refused(KABI_STATUS_NOENT, kabi_admin_result(ADMIN, 0, 0, text, sizeof text, (size_t *)OR_NULL(1, &length), error), error); }
+CALL(admin_discard) { (void)null; return refused(KABI_STATUS_NOENT, kabi_admin_discard(ADMIN, 0, error), error); }
+CALL(admin_topic_create) { ENDLESS(kabi_admin_topic_create(ADMIN, (const char *)OR_NULL(1, "calls"), 1, 1, 50, error)); }
+CALL(admin_topic_delete) { ENDLESS(kabi_admin_topic_delete(ADMIN, (const char *)OR_NULL(1, "nowhere"), 50, error)); }
+CALL(admin_partitions_add) { ENDLESS(kabi_admin_partitions_add(ADMIN, (const char *)OR_NULL(1, "calls"), 2, 50, error)); }
+CALL(admin_poll) { (void)null; return kabi_admin_poll(ADMIN, 0, &count, error); }
+CALL(admin_drain) {
+  return kabi_admin_drain(ADMIN, 0, (kabi_event_t *)OR_NULL(1, events), 16, (size_t *)OR_NULL(2, &count), bytes, sizeof bytes, &used, error);
+}
+CALL(admin_event_fd) { return kabi_admin_event_fd(ADMIN, (int32_t *)OR_NULL(1, &number), error); }
+CALL(admin_wake) { (void)null; return kabi_admin_wake(ADMIN, error); }
+CALL(admin_token_set) {
+  TOKENLESS(kabi_admin_token_set(ADMIN, (const char *)OR_NULL(1, "token"), INT64_MAX, (const char *)OR_NULL(2, "me"), NULL, error));
+}
+CALL(admin_token_failure) { TOKENLESS(kabi_admin_token_failure(ADMIN, (const char *)OR_NULL(1, "why"), error)); }
+CALL(admin_metrics) { return kabi_admin_metrics(ADMIN, text, sizeof text, (size_t *)OR_NULL(1, &length), error); }
+CALL(admin_close) { (void)null; return kabi_admin_close(ADMIN, calls_timeout, error); }
+CALL(admin_free) { (void)null, (void)error; kabi_admin_free(ADMIN); return 0; }
 
 /* ---- batch ---- */
 #define BATCH ((kabi_batch_t *)handle)
@@ -254,7 +306,24 @@ const call_t calls[] = {
     ROW(config_handler, KIND_CONFIG, WORKS, 0),
     ROW(producer_new, KIND_CONFIG, WORKS, 1),
     ROW(consumer_new, KIND_CONFIG, WORKS, 1),
+    ROW(admin_new, KIND_CONFIG, WORKS, 1),
     ROW(config_free, KIND_CONFIG, FREES, 0),
+    ROW(admin_start, KIND_ADMIN, WORKS, 2),
+    ROW(admin_call, KIND_ADMIN, WORKS, 3),
+    ROW(admin_result, KIND_ADMIN, WORKS, 1),
+    ROW(admin_discard, KIND_ADMIN, WORKS, 0),
+    ROW(admin_topic_create, KIND_ADMIN, WORKS, 1),
+    ROW(admin_topic_delete, KIND_ADMIN, WORKS, 1),
+    ROW(admin_partitions_add, KIND_ADMIN, WORKS, 1),
+    ROW(admin_poll, KIND_ADMIN, DRAINS, 0),
+    ROW(admin_drain, KIND_ADMIN, DRAINS, 2),
+    ROW(admin_event_fd, KIND_ADMIN, STAYS, 1),
+    ROW(admin_wake, KIND_ADMIN, WORKS, 0),
+    ROW(admin_token_set, KIND_ADMIN, WORKS, 2),
+    ROW(admin_token_failure, KIND_ADMIN, WORKS, 1),
+    ROW(admin_metrics, KIND_ADMIN, WORKS, 1),
+    ROW(admin_close, KIND_ADMIN, CLOSES, 0),
+    ROW(admin_free, KIND_ADMIN, FREES, 0),
     ROW(producer_topic, KIND_PRODUCER, WORKS, 2),
     ROW(producer_topic_name, KIND_PRODUCER, WORKS, 1),
     ROW(producer_send, KIND_PRODUCER, WORKS, 1),
@@ -276,6 +345,7 @@ const call_t calls[] = {
     ROW(producer_token_set, KIND_PRODUCER, WORKS, 2),
     ROW(producer_token_failure, KIND_PRODUCER, WORKS, 1),
     ROW(producer_metrics, KIND_PRODUCER, WORKS, 0),
+    ROW(admin_of_producer, KIND_PRODUCER, WORKS, 1),
     ROW(producer_close, KIND_PRODUCER, CLOSES, 0),
     ROW(producer_free, KIND_PRODUCER, FREES, 0),
     ROW(consumer_topic, KIND_CONSUMER, WORKS, 2),
@@ -297,6 +367,7 @@ const call_t calls[] = {
     ROW(consumer_token_set, KIND_CONSUMER, WORKS, 2),
     ROW(consumer_token_failure, KIND_CONSUMER, WORKS, 1),
     ROW(consumer_metrics, KIND_CONSUMER, WORKS, 0),
+    ROW(admin_of_consumer, KIND_CONSUMER, WORKS, 1),
     ROW(consumer_subscribe, KIND_CONSUMER, WORKS, 1),
     ROW(consumer_unsubscribe, KIND_CONSUMER, WORKS, 0),
     ROW(batch_headers, KIND_BATCH, WORKS, 2),
@@ -351,6 +422,7 @@ world_t new_world(void) {
   world.handle[KIND_CONFIG] = new_config(bootstrap(cluster), "group.id", "calls-other", NULL);
   world.handle[KIND_PRODUCER] = producer;
   world.handle[KIND_CONSUMER] = consumer;
+  world.handle[KIND_ADMIN] = new_admin(bootstrap(cluster));
   world.handle[KIND_BATCH] = batch;
   world.handle[KIND_CLUSTER] = cluster;
   return world;
@@ -361,6 +433,7 @@ void free_handle(kind_t kind, void *handle) {
     case KIND_CONFIG: kabi_config_free((kabi_config_t *)handle); break;
     case KIND_PRODUCER: kabi_producer_free((kabi_producer_t *)handle); break;
     case KIND_CONSUMER: kabi_consumer_free((kabi_consumer_t *)handle); break;
+    case KIND_ADMIN: kabi_admin_free((kabi_admin_t *)handle); break;
     case KIND_BATCH: kabi_batch_free((kabi_batch_t *)handle); break;
     case KIND_CLUSTER: kabi_cluster_free((kabi_cluster_t *)handle); break;
     default: break;
@@ -371,7 +444,8 @@ void free_handle(kind_t kind, void *handle) {
 void end_world(world_t *world) {
   kabi_consumer_close((kabi_consumer_t *)world->handle[KIND_CONSUMER], patience(10000), NULL);
   kabi_producer_close((kabi_producer_t *)world->handle[KIND_PRODUCER], patience(10000), NULL, NULL);
-  static const kind_t order[] = {KIND_BATCH, KIND_CONSUMER, KIND_PRODUCER, KIND_CONFIG, KIND_CLUSTER};
+  kabi_admin_close((kabi_admin_t *)world->handle[KIND_ADMIN], patience(10000), NULL);
+  static const kind_t order[] = {KIND_ADMIN, KIND_BATCH, KIND_CONSUMER, KIND_PRODUCER, KIND_CONFIG, KIND_CLUSTER};
   for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
     free_handle(order[i], world->handle[order[i]]);
     world->handle[order[i]] = NULL;
@@ -379,6 +453,6 @@ void end_world(world_t *world) {
 }
 
 const char *kind_name(kind_t kind) {
-  static const char *const names[] = {"none", "config", "producer", "consumer", "batch", "cluster"};
+  static const char *const names[] = {"none", "config", "producer", "consumer", "admin", "batch", "cluster"};
   return names[kind];
 }

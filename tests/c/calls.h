@@ -9,6 +9,7 @@ typedef enum kind_t {
   KIND_CONFIG,
   KIND_PRODUCER,
   KIND_CONSUMER,
+  KIND_ADMIN,
   KIND_BATCH,
   KIND_CLUSTER,
   KINDS
@@ -19,7 +20,7 @@ typedef struct world_t {
   void *handle[KINDS];
 } world_t;
 /* A cluster of one broker with the topic "calls" of one partition holding some records; a producer of it; a consumer that is
-   assigned it and has handed out a batch. */
+   assigned it and has handed out a batch; an admin of its own. */
 world_t new_world(void);
 void end_world(world_t *world); /* frees what is left */
 void free_handle(kind_t kind, void *handle);

@@ -166,6 +166,13 @@ TEST(closed_consumers) {
   end_world(&world);
 }
 
+TEST(closed_admins) {
+  world_t world = new_world();
+  MUST_OK(kabi_admin_close((kabi_admin_t *)world.handle[KIND_ADMIN], patience(10000), ERR));
+  check_closed(&world, KIND_ADMIN);
+  end_world(&world);
+}
+
 /* ---- pointers and numbers ---- */
 
 TEST(required_pointers_that_are_null) {

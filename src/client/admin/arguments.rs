@@ -397,7 +397,7 @@ fn new_acl(acl: &d::NewAcl) -> Result<()> {
     named(&acl.principal, "principal")?;
     named(&acl.host, "host")?;
     let for_filters = |word: &str| Err(format!("{word:?} is for filters only"));
-    let outcome = if acl.resource_type == d::AclResource::Any {
+    if acl.resource_type == d::AclResource::Any {
         for_filters("any").map_err(|e| fault("resource_type", e))
     } else if matches!(acl.pattern, d::AclPattern::Any | d::AclPattern::Match) {
         for_filters("any\" and \"match").map_err(|e| fault("pattern", e))
@@ -407,8 +407,7 @@ fn new_acl(acl: &d::NewAcl) -> Result<()> {
         for_filters("any").map_err(|e| fault("permission", e))
     } else {
         Ok(())
-    };
-    outcome
+    }
 }
 
 impl Checked for d::AclsDescribe {

@@ -17,12 +17,16 @@ pub use requests::How;
 
 use crate::client::config::Config;
 use crate::client::events::Events;
+use crate::client::hints;
 use crate::client::lifetime::{deadline_of, lock, Attached, Control, Held};
+use crate::client::metrics::{document, OfEvents, Own};
+use crate::client::service::throttled;
 use crate::document::{MorePartitions, NewTopic, PartitionsCreate, TopicsCreate, TopicsDelete};
 use crate::error::{Error, Result};
 use crate::rd::admin::TIMEOUT_MAX;
 use crate::rd::client::{Client, Hooks, Kind};
 use crate::rd::queue::Queue;
+use crate::rd::sasl::Token;
 use crate::rd::signals;
 use crate::record::{KABI_ERROR_OUTCOME_UNKNOWN, KABI_EVENT_LOG, KABI_EVENT_REQUEST};
 use crate::status::{KABI_STATUS_INTERRUPTED, KABI_STATUS_QUEUE_FULL, KABI_STATUS_STATE};
@@ -76,11 +80,16 @@ pub struct Admin {
 impl Admin {
     pub fn new(config: &Config) -> Result<Admin> {
         let (conf, settings) = config.build(Kind::Admin)?;
-        let client = Client::new(Kind::Admin, conf, settings.events, Hooks::default())?;
+        let events = Arc::new(Events::new(settings.mask, settings.events_max));
+        let hooks = Hooks {
+            throttled: throttled(&events),
+            ..Hooks::default()
+        };
+        let client =
+            Client::new(Kind::Admin, conf, settings.events, hooks).map_err(hints::making)?;
         if settings.mask & KABI_EVENT_LOG != 0 {
             client.logs_to_main_queue()?;
         }
-        let events = Arc::new(Events::new(settings.mask, settings.events_max));
         let queue = client.main_queue();
         Admin::start_service(client, queue, events, None)
     }
@@ -136,6 +145,34 @@ impl Admin {
         &self.link.control
     }
 
+    /// Statistics and counters, as JSON.
+    pub fn metrics(&self, handles_alive: usize) -> String {
+        let own = Own {
+            client: "admin",
+            events: OfEvents::of(&self.events),
+            records: None,
+            batches_alive: None,
+            handles_alive,
+        };
+        document(&self.events, &own)
+    }
+
+    /// Hands a token for SASL/OAUTHBEARER over.
+    pub fn set_token(&self, token: &Token<'_>) -> Result<()> {
+        self.core()?.client.set_token(token)
+    }
+
+    /// Says that there is no token to be had.
+    pub fn set_token_failure(&self, why: &str) -> Result<()> {
+        self.core()?.client.set_token_failure(why)
+    }
+
+    /// The core, while its client is there.
+    fn core(&self) -> Result<Held<Core>> {
+        let core = lock(&self.link.core).clone();
+        core.ok_or_else(|| self.link.requests.refusal())
+    }
+
     /// Ends waits in progress and the poll for events in progress, or else the next one.
     pub fn wake(&self) {
         self.link.requests.wake();
@@ -168,8 +205,7 @@ impl Admin {
             ));
         }
         let requests = &self.link.requests;
-        let core = lock(&self.link.core).clone();
-        let core = core.ok_or_else(|| requests.refusal())?;
+        let core = self.core()?;
         if self.events.slots().take(1) == 0 {
             return Err(Error::new(
                 KABI_STATUS_QUEUE_FULL,

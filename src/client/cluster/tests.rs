@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::client::config::Config;
-use crate::rd::client::{Client, Kind};
+use crate::rd::client::{Client, Hooks, Kind};
 use crate::rd::partitions::PartitionList;
 use crate::rd::produce::{OutMessage, Staging};
 use crate::rd::queue::{EventKind, Queue};
@@ -134,7 +134,7 @@ fn client(kind: Kind, cluster: &Cluster, properties: &[(&str, &str)]) -> (Arc<Cl
         config.set(name, value).unwrap();
     }
     let (conf, settings) = config.build(kind).unwrap();
-    let client = Client::new(kind, conf, settings.events, None).unwrap();
+    let client = Client::new(kind, conf, settings.events, Hooks::default()).unwrap();
     let queue = client.main_queue().unwrap();
     (client, queue)
 }
