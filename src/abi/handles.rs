@@ -99,6 +99,8 @@ impl<T: Client> Drop for ClientObject<T> {
     }
 }
 
+// Few at a time, each in a slot of its own: indirection would cost each call more than it saves.
+#[allow(clippy::large_enum_variant)]
 pub enum Object {
     Config(ConfigObject),
     Producer(ClientObject<Producer>),
