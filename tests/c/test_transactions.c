@@ -2,7 +2,6 @@
    commit, so what is seen of transactions is tested on a real broker, in real_transactions.c. */
 #include "harness.h"
 
-
 enum { WAIT = 20000, INIT_PRODUCER_ID = 22, END_TXN = 26 };
 
 static kabi_cluster_t *cluster;
