@@ -83,7 +83,7 @@ impl PartitionList {
             // list is mutably borrowed.
             let element = unsafe { &mut *self.ptr.as_ref().elems.add(index) };
             if let Some((offset, epoch)) = change(Element { element }) {
-                drop(ElementMut { element }.offset(offset).leader_epoch(epoch));
+                let _changed = ElementMut { element }.offset(offset).leader_epoch(epoch);
             }
         }
     }
