@@ -571,6 +571,14 @@ typedef struct kabi_producer_t kabi_producer_t;
 typedef struct kabi_consumer_t kabi_consumer_t;
 
 /**
+ * A client that administers a cluster, of its own or on top of a producer or a consumer.
+ *
+ * Made by kabi_admin_new(), kabi_admin_of_producer() or kabi_admin_of_consumer() and released by
+ * kabi_admin_free(). Safe to use from several threads.
+ */
+typedef struct kabi_admin_t kabi_admin_t;
+
+/**
  * The received records that one kabi_consumer_poll() handed out.
  *
  * Keeps the memory that its kabi_record_t entries point to. Released by kabi_batch_free(), after
@@ -609,14 +617,29 @@ typedef struct kabi_cluster_t kabi_cluster_t;
 
 /** Event kind: a commit that nobody waits for has ended. */
 #define KABI_EVENT_COMMIT 32u
-/** Event kind: the client needs a token for SASL/OAUTHBEARER. */
+
+/**
+ * Event kind: the client needs a token for SASL/OAUTHBEARER: answer by kabi_producer_token_set() or
+ * kabi_consumer_token_set(), or the calls that say it failed. The text is the value of the property
+ * sasl.oauthbearer.config. It comes when the client is made and each time 80 % of a token's life are
+ * over, with sasl.mechanisms=OAUTHBEARER, unless enable.sasl.oauthbearer.unsecure.jwt=true or
+ * sasl.oauthbearer.method=oidc has librdkafka see to it (the latter needs a library that was built with
+ * curl).
+ */
 #define KABI_EVENT_TOKEN 64u
-/** Event kind: a request that nobody waits for has ended. */
+
+/** Event kind: a request begun by kabi_admin_start() has ended. Exactly one comes for each. */
 #define KABI_EVENT_REQUEST 128u
-/** Event kind: a broker has slowed the client down because of a quota. */
+
+/**
+ * Event kind: a broker slows the client down because of a quota. The text is the broker's name, `token`
+ * its id, `latency_us` for how long; 0 says that it has ended. Of several for one broker the latest is
+ * kept.
+ */
 #define KABI_EVENT_THROTTLE 256u
+
 /** The event kinds that are queued unless kabi_config_events() says otherwise. */
-#define KABI_EVENT_DEFAULT (KABI_EVENT_REPORT | KABI_EVENT_ERROR | KABI_EVENT_STATISTICS)
+#define KABI_EVENT_DEFAULT (KABI_EVENT_REPORT | KABI_EVENT_ERROR | KABI_EVENT_STATISTICS | KABI_EVENT_TOKEN | KABI_EVENT_REQUEST)
 /** A failed record was never written by a broker: sending it again makes no duplicate. */
 #define KABI_PERSISTED_NO 0
 /** A failed record may have been written by a broker: sending it again may make a duplicate. */
@@ -634,13 +657,14 @@ typedef struct kabi_event_t {
   /** What happened: exactly one KABI_EVENT_* bit. Skip kinds that you do not know. */
   uint32_t kind;
   /**
-   * REPORT, ERROR and COMMIT: a KABI_STATUS_* number, 0 for success. LOG: the syslog level,
-   * 0 (emergency) to 7 (debug). ASSIGNMENT: a KABI_ASSIGNMENT_* number.
+   * REPORT, ERROR and REQUEST: a KABI_STATUS_* number, 0 for a delivered record or a request that
+   * was answered. LOG: the syslog level,
+   * 0 (emergency) to 7 (debug).
    */
   int32_t code;
   /**
-   * REPORT: the token that the record was sent with. ASSIGNMENT: the generation that begins, as in
-   * kabi_batch_info_t. COMMIT: the number from kabi_consumer_commit_async().
+   * REPORT: the token that the record was sent with. REQUEST: the request's number. THROTTLE: the
+   * broker's id.
    */
   uint64_t token;
   /** REPORT: the record's offset in its partition, or KABI_OFFSET_INVALID if it is not known. */
@@ -656,11 +680,11 @@ typedef struct kabi_event_t {
   int32_t partition;
   /** REPORT: whether a broker has written the record, a KABI_PERSISTED_* number. */
   int32_t persisted;
-  /** REPORT and ERROR: KABI_ERROR_* flags, or-ed together. */
+  /** REPORT, ERROR and REQUEST: KABI_ERROR_* flags, or-ed together. */
   uint32_t flags;
   /**
    * REPORT: microseconds from send to acknowledgement, or -1 unless the property
-   * kafkabi.report.latency is true.
+   * kafkabi.report.latency is true. THROTTLE: for how many microseconds.
    */
   int64_t latency_us;
   /**
@@ -669,11 +693,11 @@ typedef struct kabi_event_t {
    */
   uint64_t count;
   /**
-   * ERROR, LOG and STATISTICS: where the text starts in the bytes that came with the event.
-   * The text is UTF-8 and followed by a NUL.
+   * All but REPORT: where the text starts in the bytes that came with the event; for REQUEST it is the
+   * answer, a JSON document. The text is UTF-8 and followed by a NUL.
    */
   uint64_t text_offset;
-  /** ERROR, LOG and STATISTICS: the text's length in bytes, without the NUL. */
+  /** All but REPORT: the text's length in bytes, without the NUL. */
   uint64_t text_length;
   /**
    * ASSIGNMENT and COMMIT: where the array of kabi_partition_t starts in the bytes that came with
@@ -941,6 +965,15 @@ typedef struct kabi_batch_info_t {
  */
 #define KABI_PURGE_IN_FLIGHT 2u
 
+/** Where the outcome of kabi_admin_start() goes: into a KABI_EVENT_REQUEST event. */
+#define KABI_OUTCOME_EVENT 0u
+
+/**
+ * Where the outcome of kabi_admin_start() goes: it is kept until kabi_admin_result() fetches it or
+ * kabi_admin_discard() drops it.
+ */
+#define KABI_OUTCOME_KEPT 1u
+
 /** Kafka's request kind Produce, for kabi_cluster_inject_errors(): records are written. */
 #define KABI_REQUEST_PRODUCE 0
 /** Kafka's request kind Fetch: records are read. */
@@ -965,8 +998,48 @@ typedef struct kabi_batch_info_t {
 #define KABI_REQUEST_SYNC_GROUP 14
 /** Kafka's request kind InitProducerId: an idempotent or transactional producer starts. */
 #define KABI_REQUEST_INIT_PRODUCER_ID 22
+/** Kafka's request kind ApiVersions: a client asks what a broker understands, first of all. */
+#define KABI_REQUEST_API_VERSIONS 18
+/** Kafka's request kind OffsetForLeaderEpoch: a consumer checks that the log was not cut off. */
+#define KABI_REQUEST_OFFSET_FOR_LEADER_EPOCH 23
+/** Kafka's request kind AddPartitionsToTxn: a transaction writes to further partitions. */
+#define KABI_REQUEST_ADD_PARTITIONS_TO_TXN 24
+/** Kafka's request kind AddOffsetsToTxn: a transaction will commit a group's offsets. */
+#define KABI_REQUEST_ADD_OFFSETS_TO_TXN 25
+/** Kafka's request kind EndTxn: a transaction commits or aborts. */
+#define KABI_REQUEST_END_TXN 26
+/** Kafka's request kind TxnOffsetCommit: a transaction commits a group's offsets. */
+#define KABI_REQUEST_TXN_OFFSET_COMMIT 28
+
+/**
+ * Kafka's request kind ConsumerGroupHeartbeat: a member of a group by group.protocol=consumer joins,
+ * says that it is alive, and gets its partitions.
+ */
+#define KABI_REQUEST_CONSUMER_GROUP_HEARTBEAT 68
+
+/** Kafka's request kind GetTelemetrySubscriptions: a client asks which metrics a broker wants. */
+#define KABI_REQUEST_GET_TELEMETRY_SUBSCRIPTIONS 71
+/** Kafka's request kind PushTelemetry: a client sends its metrics. */
+#define KABI_REQUEST_PUSH_TELEMETRY 72
 /** A broker of the embedded cluster: all of them. */
 #define KABI_BROKER_ALL (-1)
+/** No broker: for kabi_cluster_leader() and kabi_cluster_follower(). */
+#define KABI_BROKER_NONE (-2)
+/** A coordinator that kabi_cluster_coordinator() sets: of a consumer group. */
+#define KABI_COORDINATOR_GROUP 0
+/** A coordinator that kabi_cluster_coordinator() sets: of a transactional id. */
+#define KABI_COORDINATOR_TRANSACTION 1
+/** A request that a broker of the embedded cluster received. */
+typedef struct kabi_request_t {
+  /** When, in microseconds of the monotonic clock (CLOCK_MONOTONIC). */
+  int64_t time_us;
+  /** The broker's id. */
+  int32_t broker;
+  /** A KABI_REQUEST_* number. */
+  int32_t request;
+  /** Is 0. */
+  uint64_t reserved;
+} kabi_request_t;
 
 /* ---- Functions: library ---- */
 
@@ -1281,8 +1354,10 @@ kabi_status_t kabi_producer_wake(kabi_producer_t *producer,
  * KABI_STATUS_CLOSED, and so does every call after, but for poll, drain and event_fd, which work on
  * until the last event is drained.
  *
- * `undelivered`, if not NULL, gets how many records were given up or failed since the last flush that
- * returned 0. KABI_STATUS_TIMED_OUT says that the time was up: the records are given up already, and
+ * `undelivered`, if not NULL, gets how many records were given up or failed meanwhile (with reports off:
+ * since the last flush that returned 0). A transaction that is open is aborted first, one that is being
+ * committed is waited for; if that fails the error says so, and the coordinator aborts what is open after
+ * transaction.timeout.ms. KABI_STATUS_TIMED_OUT says that the time was up: the records are given up already, and
  * calling again only waits for the threads to end. Closing a closed producer is a success.
  *
  * May be NULL: undelivered.
@@ -1350,30 +1425,21 @@ kabi_status_t kabi_consumer_topic_name(kabi_consumer_t *consumer,
  * NUL-terminated texts: topic names, or regular expressions that begin with '^'. Replaces an earlier
  * subscription. The assignment comes during polls.
  *
- * Errors: KABI_STATUS_UNKNOWN_GROUP without the property group.id, KABI_STATUS_STATE while partitions are
- * assigned by kabi_consumer_assign().
+ * Errors: KABI_STATUS_UNKNOWN_GROUP without the property group.id.
  */
 kabi_status_t kabi_consumer_subscribe(kabi_consumer_t *consumer,
                                       const char *const *topics,
                                       size_t count,
                                       kabi_error_t *error);
 
-/**
- * Leaves the group; what is handled is committed first, if commits are automatic. Its partitions are given
- * back at once, or, with a handler of KABI_EVENT_ASSIGNMENT or kafkabi.assignment=apply, in the next poll for
- * records. Does not wait for brokers.
- */
-kabi_status_t kabi_consumer_unsubscribe(kabi_consumer_t *consumer,
-                                        kabi_error_t *error);
+/** Leaves the group; what is handled is committed first, if commits are automatic. Does not wait. */
+kabi_status_t kabi_consumer_unsubscribe(kabi_consumer_t *consumer, kabi_error_t *error);
 
 /**
  * Reads exactly these partitions, from the offsets given: 0 or more, KABI_OFFSET_BEGINNING,
  * KABI_OFFSET_END, or KABI_OFFSET_STORED or KABI_OFFSET_INVALID for where the group committed (or the
  * property auto.offset.reset says). Replaces an earlier assignment, whose records in hand can't be
- * handled any more, and whose pauses end. A count of 0 reads nothing.
- *
- * Errors: KABI_STATUS_STATE while topics are subscribed to, KABI_STATUS_REENTERED inside a handler of an
- * assignment change.
+ * handled any more. A count of 0 reads nothing.
  *
  * May be NULL: partitions.
  */
@@ -1440,10 +1506,6 @@ kabi_status_t kabi_consumer_commit_record(kabi_consumer_t *consumer,
  * KABI_OFFSET_BEGINNING, KABI_OFFSET_END or KABI_OFFSET_STORED. Records in hand of these partitions
  * can't be handled any more. Works right after an assign: it waits up to `timeout_ms` until the
  * partition is ready. `code` of each gets its own status, and the result is the first that is not 0.
- * KABI_OFFSET_STORED asks what is committed first; where nothing is, auto.offset.reset decides.
- *
- * Inside a handler of an assignment change it works too, also for the partitions that are being assigned,
- * which then begin there.
  *
  * Errors: KABI_STATUS_STATE for a partition that is not assigned.
  */
@@ -1584,6 +1646,18 @@ kabi_status_t kabi_cluster_latency(kabi_cluster_t *cluster,
                                    kabi_error_t *error);
 
 /**
+ * Stops the cluster and frees it; what it holds is gone. It takes about a millisecond, rarely a
+ * second; calls in progress on other threads finish first. Clients that use it lose their connections.
+ *
+ * NULL and handles that were freed already are left alone.
+ *
+ * May be NULL: cluster.
+ */
+void kabi_cluster_free(kabi_cluster_t *cluster);
+
+/* ---- Functions: cluster_faults ---- */
+
+/**
  * Makes the next `count` requests of one kind, whichever broker they reach, fail with `code`. What
  * was injected before and is not used up comes first.
  *
@@ -1601,286 +1675,496 @@ kabi_status_t kabi_cluster_inject_errors(kabi_cluster_t *cluster,
                                          kabi_error_t *error);
 
 /**
- * Stops the cluster and frees it; what it holds is gone. It takes about a millisecond, rarely a
- * second; calls in progress on other threads finish first. Clients that use it lose their connections.
+ * Like kabi_cluster_inject_errors(), for the requests that reach one broker (an id, or KABI_BROKER_ALL:
+ * each gets `count` of them), and with a delay of each answer by `latency_ms` milliseconds, 0 to
+ * 600,000. With `code` 0 it only delays. A connection that is closed by KABI_STATUS_TRANSPORT is closed
+ * without the delay.
  *
- * NULL and handles that were freed already are left alone.
+ * They come before those of kabi_cluster_inject_errors(), which do not reach this broker for this kind
+ * of request any more, even once these are used up.
  *
- * May be NULL: cluster.
+ * Errors: KABI_STATUS_ARGUMENT.
  */
-void kabi_cluster_free(kabi_cluster_t *cluster);
-
-/* ---- Functions: consumer_assignment ---- */
+kabi_status_t kabi_cluster_inject_broker_errors(kabi_cluster_t *cluster,
+                                                int32_t broker,
+                                                int32_t request,
+                                                int32_t code,
+                                                int32_t latency_ms,
+                                                size_t count,
+                                                kabi_error_t *error);
 
 /**
- * Reads these partitions too, besides those that kabi_consumer_assign() assigned, from the offsets given,
- * as there. All or none are assigned.
+ * Writes to `count` how many errors of kabi_cluster_inject_broker_errors() no request has used up yet,
+ * at one broker (an id) or at all together (KABI_BROKER_ALL).
  *
- * Errors: KABI_STATUS_STATE for a partition that is assigned already, or while topics are subscribed to;
- * KABI_STATUS_REENTERED inside a handler of an assignment change.
- *
- * May be NULL: partitions.
+ * Errors: KABI_STATUS_ARGUMENT.
  */
-kabi_status_t kabi_consumer_incremental_assign(kabi_consumer_t *consumer,
-                                               const kabi_partition_t *partitions,
-                                               size_t count,
-                                               kabi_error_t *error);
-
-/**
- * Reads these partitions no more; others stay. Records in hand of them can't be handled any more; what is
- * handled is committed, if commits are automatic. Offsets are ignored.
- *
- * Errors: KABI_STATUS_STATE for a partition that is not assigned, or while topics are subscribed to;
- * KABI_STATUS_REENTERED inside a handler of an assignment change.
- *
- * May be NULL: partitions.
- */
-kabi_status_t kabi_consumer_incremental_unassign(kabi_consumer_t *consumer,
-                                                 const kabi_partition_t *partitions,
-                                                 size_t count,
-                                                 kabi_error_t *error);
-
-/**
- * Pauses assigned partitions: polls hand out no records of them until kabi_consumer_resume(), while the
- * consumer keeps them. Records that wait inside the consumer wait on, and are not lost. A pause ends when
- * its partition is taken away. Pausing twice is no error. `code` of each gets its own status, and the
- * result is the first that is not 0. Offsets are ignored.
- *
- * Inside a handler of an assignment change it works too, also for the partitions that are being assigned.
- *
- * Errors: KABI_STATUS_STATE for a partition that is not assigned.
- *
- * May be NULL: partitions.
- */
-kabi_status_t kabi_consumer_pause(kabi_consumer_t *consumer,
-                                  kabi_partition_t *partitions,
-                                  size_t count,
-                                  kabi_error_t *error);
-
-/**
- * Lets paused partitions flow again, from where they stopped or were sought to. One that is not paused is
- * left alone. Codes and errors as in kabi_consumer_pause().
- *
- * May be NULL: partitions.
- */
-kabi_status_t kabi_consumer_resume(kabi_consumer_t *consumer,
-                                   kabi_partition_t *partitions,
-                                   size_t count,
-                                   kabi_error_t *error);
-
-/**
- * Tells which partitions are paused, as kabi_consumer_assignment() tells which are assigned.
- *
- * May be NULL: partitions.
- */
-kabi_status_t kabi_consumer_paused(kabi_consumer_t *consumer,
-                                   kabi_partition_t *partitions,
-                                   size_t capacity,
-                                   size_t *count,
-                                   kabi_error_t *error);
-
-/**
- * Tells of the change of the assignment that waits to be applied (property kafkabi.assignment=apply):
- * `change` gets its KABI_ASSIGNMENT_* number, or 0 if none waits, and `partitions` what it gives or takes.
- * `count` gets how many there are, also with KABI_STATUS_BUFFER_TOO_SMALL, when they are more than
- * `capacity` and none is written.
- *
- * May be NULL: partitions.
- */
-kabi_status_t kabi_consumer_assignment_pending(kabi_consumer_t *consumer,
-                                               int32_t *change,
-                                               kabi_partition_t *partitions,
-                                               size_t capacity,
-                                               size_t *count,
-                                               kabi_error_t *error);
-
-/**
- * Applies the change of the assignment that waits (property kafkabi.assignment=apply), after which polls
- * hand out records again, none of them of partitions that were taken away. For a KABI_ASSIGNMENT_ASSIGN
- * `partitions` may say where to begin, as in kabi_consumer_assign(); those that it does not name begin
- * where the group committed. Before a KABI_ASSIGNMENT_REVOKE is applied what is handled of its partitions
- * can still be stored and committed.
- *
- * A change that is not applied within max.poll.interval.ms costs the consumer its membership, as a program
- * that does not poll would.
- *
- * Errors: KABI_STATUS_STATE if none waits, KABI_STATUS_ARGUMENT for a partition that is not in the change.
- *
- * May be NULL: partitions.
- */
-kabi_status_t kabi_consumer_assignment_apply(kabi_consumer_t *consumer,
-                                             const kabi_partition_t *partitions,
-                                             size_t count,
-                                             kabi_error_t *error);
-
-/**
- * Writes the topics and regular expressions subscribed to as a JSON array of texts, as
- * kabi_consumer_topic_name() writes a name; "[]" without a subscription.
- *
- * May be NULL: buffer.
- */
-kabi_status_t kabi_consumer_subscription(kabi_consumer_t *consumer,
-                                         char *buffer,
-                                         size_t size,
-                                         size_t *length,
-                                         kabi_error_t *error);
-
-/**
- * Writes the name that the group knows this consumer by, as kabi_consumer_topic_name() writes a name. Empty
- * before it has joined.
- *
- * Errors: KABI_STATUS_UNKNOWN_GROUP without the property group.id.
- *
- * May be NULL: buffer.
- */
-kabi_status_t kabi_consumer_member_id(kabi_consumer_t *consumer,
-                                      char *buffer,
-                                      size_t size,
-                                      size_t *length,
-                                      kabi_error_t *error);
-
-/**
- * Writes how the group changes assignments, as kabi_consumer_topic_name() writes a name: "EAGER" (all
- * partitions are taken before new ones are given), "COOPERATIVE" (only those that move), or "NONE" before
- * the consumer has joined.
- *
- * May be NULL: buffer.
- */
-kabi_status_t kabi_consumer_rebalance_protocol(kabi_consumer_t *consumer,
-                                               char *buffer,
-                                               size_t size,
-                                               size_t *length,
-                                               kabi_error_t *error);
-
-/**
- * Writes group, generation and member as bytes that a producer's transaction takes to commit this
- * consumer's offsets, in this process or another with the same library. `length` gets how many there are,
- * also with KABI_STATUS_BUFFER_TOO_SMALL. They are out of date after the next change of the assignment.
- *
- * Errors: KABI_STATUS_UNKNOWN_GROUP without the property group.id.
- *
- * May be NULL: bytes.
- */
-kabi_status_t kabi_consumer_group_metadata(kabi_consumer_t *consumer,
-                                           uint8_t *bytes,
-                                           size_t size,
-                                           size_t *length,
-                                           kabi_error_t *error);
-
-/* ---- Functions: consumer_offsets ---- */
-
-/**
- * Stores offsets for the next commit of everything handled, be it automatic, by kabi_consumer_commit() or
- * at the close: each that of the next record to read, with its metadata. `code` of each gets its own
- * status, and the result is the first that is not 0.
- *
- * What is handled later is stored in its place: with kafkabi.handled=explicit, and without
- * kabi_consumer_handled(), only this call stores.
- *
- * Errors: KABI_STATUS_STATE for a partition that is not assigned, KABI_STATUS_UNKNOWN_GROUP without the
- * property group.id.
- *
- * May be NULL: partitions.
- */
-kabi_status_t kabi_consumer_store(kabi_consumer_t *consumer,
-                                  kabi_partition_t *partitions,
-                                  size_t count,
-                                  kabi_error_t *error);
-
-/**
- * Starts a commit and does not wait for it. With NULL and 0: of everything that is handled. Else of these
- * partitions' offsets, each that of the next record to read, with their metadata. `number` gets a number
- * from 1, which the event of kind KABI_EVENT_COMMIT that tells the outcome has for a token; exactly one
- * comes, at the latest at the consumer's end, if the kind is in the event mask.
- *
- * Each waits for its event to be drained: at kafkabi.events.max the call gives KABI_STATUS_QUEUE_FULL.
- *
- * Errors: KABI_STATUS_QUEUE_FULL, KABI_STATUS_UNKNOWN_GROUP without the property group.id. A commit that
- * failed to start has no event.
- *
- * May be NULL: partitions.
- */
-kabi_status_t kabi_consumer_commit_async(kabi_consumer_t *consumer,
-                                         const kabi_partition_t *partitions,
-                                         size_t count,
-                                         uint64_t *number,
-                                         kabi_error_t *error);
-
-/**
- * Replaces `offset` of each partition, a timestamp in milliseconds since 1970, by the offset of the first
- * record at or after it, KABI_OFFSET_END if there is none. Asks the partitions' leaders and waits up to
- * `timeout_ms`. `code` of each gets its own status, and the result is the first that is not 0; nothing is
- * written when there is no answer. The partitions need not be assigned.
- *
- * Errors: KABI_STATUS_TIMED_OUT, KABI_STATUS_INTERRUPTED by a wake.
- *
- * May be NULL: partitions.
- */
-kabi_status_t kabi_consumer_offsets_for_times(kabi_consumer_t *consumer,
-                                              kabi_partition_t *partitions,
-                                              size_t count,
-                                              int32_t timeout_ms,
+kabi_status_t kabi_cluster_broker_errors_left(kabi_cluster_t *cluster,
+                                              int32_t broker,
+                                              int32_t request,
+                                              size_t *count,
                                               kabi_error_t *error);
 
 /**
- * Moves the read positions of assigned partitions to the first record at or after `offset` of each, taken
- * for a timestamp in milliseconds since 1970; to the end where there is none. `offset` becomes what was
- * sought to. Otherwise as kabi_consumer_offsets_for_times() and then kabi_consumer_seek(), within
- * `timeout_ms` together.
+ * Takes back the errors of kabi_cluster_inject_errors() for this kind of request (a KABI_REQUEST_*) that
+ * are not used up. Those of kabi_cluster_inject_broker_errors() stay.
  *
- * May be NULL: partitions.
+ * Errors: KABI_STATUS_ARGUMENT.
  */
-kabi_status_t kabi_consumer_seek_to_times(kabi_consumer_t *consumer,
-                                          kabi_partition_t *partitions,
-                                          size_t count,
-                                          int32_t timeout_ms,
-                                          kabi_error_t *error);
+kabi_status_t kabi_cluster_clear_errors(kabi_cluster_t *cluster,
+                                        int32_t request,
+                                        kabi_error_t *error);
 
 /**
- * Asks a partition's leader for its first offset, `low`, and the one after its last, `high` (with
- * isolation.level=read_committed: after the last record that can be read). Waits up to `timeout_ms`. The
- * partition need not be assigned.
+ * Makes the cluster tell `code` to whoever asks for a topic's metadata, or adds its partitions to a
+ * transaction; 0 ends that. Clients that know the topic already notice when they next ask, within
+ * their property topic.metadata.refresh.interval.ms or after an error.
  *
- * Errors: KABI_STATUS_TIMED_OUT, KABI_STATUS_INTERRUPTED by a wake, Kafka's own for an unknown partition.
+ * `code` is a KABI_STATUS_* number that brokers answer with.
+ *
+ * Errors: KABI_STATUS_ARGUMENT; KABI_STATUS_UNKNOWN_TOPIC_OR_PART (kabi_cluster_topic_create() has not
+ * made this topic).
  */
-kabi_status_t kabi_consumer_watermarks(kabi_consumer_t *consumer,
-                                       int32_t topic,
-                                       int32_t partition,
-                                       int32_t timeout_ms,
-                                       int64_t *low,
-                                       int64_t *high,
+kabi_status_t kabi_cluster_topic_error(kabi_cluster_t *cluster,
+                                       const char *topic,
+                                       int32_t code,
                                        kabi_error_t *error);
 
 /**
- * Gives what is known already of a partition's first offset and of the one after its last, without asking:
- * each fetch of records tells `high` anew, statistics tell `low`. KABI_OFFSET_INVALID for what is not known.
+ * Lets all brokers understand only the versions `min` to `max` of a request (a KABI_REQUEST_*), as older
+ * brokers would; -1 and -1 take the request away. For clients that connect after this.
+ *
+ * The versions must be among those that the embedded cluster has built in, which the error names.
+ *
+ * Errors: KABI_STATUS_ARGUMENT.
  */
-kabi_status_t kabi_consumer_watermarks_cached(kabi_consumer_t *consumer,
-                                              int32_t topic,
-                                              int32_t partition,
-                                              int64_t *low,
-                                              int64_t *high,
-                                              kabi_error_t *error);
+kabi_status_t kabi_cluster_api_versions(kabi_cluster_t *cluster,
+                                        int32_t request,
+                                        int32_t min,
+                                        int32_t max,
+                                        kabi_error_t *error);
+
+/* ---- Functions: cluster_placement ---- */
 
 /**
- * Tells how far behind the consumer is: `lags` has `count` places and gets, for each partition, the offset
- * after its last record less the position, or less what the group committed where there is no position
- * (kabi_consumer_position()). Never negative; -1 where it can't be told, with the reason in the partition's
- * `code`, which does not make the call fail: KABI_STATUS_NO_OFFSET if there is neither position nor commit.
+ * Makes a broker (an id) the leader of a partition, or leaves it without one (KABI_BROKER_NONE). Clients
+ * notice by the old leader's answers.
  *
- * The partitions' leaders and the group's coordinator are asked, up to `timeout_ms`. With a `timeout_ms` of
- * 0 nobody is asked: only what earlier fetches told counts, and only positions.
- *
- * Errors: KABI_STATUS_TIMED_OUT, KABI_STATUS_INTERRUPTED by a wake.
- *
- * May be NULL: partitions, lags.
+ * Errors: KABI_STATUS_ARGUMENT (no broker has this id); KABI_STATUS_UNKNOWN_TOPIC_OR_PART
+ * (kabi_cluster_topic_create() has made no such topic, or not with this partition).
  */
-kabi_status_t kabi_consumer_lag(kabi_consumer_t *consumer,
-                                kabi_partition_t *partitions,
-                                int64_t *lags,
-                                size_t count,
-                                int32_t timeout_ms,
+kabi_status_t kabi_cluster_leader(kabi_cluster_t *cluster,
+                                  const char *topic,
+                                  int32_t partition,
+                                  int32_t broker,
+                                  kabi_error_t *error);
+
+/**
+ * Makes a broker (an id) the follower that the leader of a partition sends every consumer to for
+ * reading, whatever its client.rack says; KABI_BROKER_NONE ends that. Consumers notice with their next
+ * answer from the leader.
+ *
+ * Errors: as kabi_cluster_leader().
+ */
+kabi_status_t kabi_cluster_follower(kabi_cluster_t *cluster,
+                                    const char *topic,
+                                    int32_t partition,
+                                    int32_t broker,
+                                    kabi_error_t *error);
+
+/**
+ * Lets the follower of a partition have only the records from offset `low` on, and before offset
+ * `high`, as one that lags behind; -1 stands for what the leader has.
+ *
+ * Errors: as kabi_cluster_leader(), and KABI_STATUS_ARGUMENT (an offset below -1, or `low` above
+ * `high`).
+ */
+kabi_status_t kabi_cluster_follower_watermarks(kabi_cluster_t *cluster,
+                                               const char *topic,
+                                               int32_t partition,
+                                               int64_t low,
+                                               int64_t high,
+                                               kabi_error_t *error);
+
+/**
+ * Gives a broker (an id, or KABI_BROKER_ALL) a rack, up to 255 bytes, which clients are told with the
+ * metadata that they ask for next.
+ *
+ * Errors: KABI_STATUS_ARGUMENT.
+ */
+kabi_status_t kabi_cluster_rack(kabi_cluster_t *cluster,
+                                int32_t broker,
+                                const char *rack,
                                 kabi_error_t *error);
+
+/**
+ * Makes a broker (an id) the coordinator of a group (KABI_COORDINATOR_GROUP, `key` is the group's id) or
+ * of transactions (KABI_COORDINATOR_TRANSACTION, `key` is the transactional id). Until then the cluster
+ * chooses one by the key. Clients notice by the old coordinator's answers.
+ *
+ * Errors: KABI_STATUS_ARGUMENT.
+ */
+kabi_status_t kabi_cluster_coordinator(kabi_cluster_t *cluster,
+                                       int32_t kind,
+                                       const char *key,
+                                       int32_t broker,
+                                       kabi_error_t *error);
+
+/**
+ * Makes new groups of the classic protocol wait `delay_ms` milliseconds, 0 to 600,000, for further
+ * members before their first assignment, as the broker's group.initial.rebalance.delay.ms does. It
+ * is 0 at first.
+ *
+ * Errors: KABI_STATUS_ARGUMENT.
+ */
+kabi_status_t kabi_cluster_group_delay(kabi_cluster_t *cluster,
+                                       int32_t delay_ms,
+                                       kabi_error_t *error);
+
+/**
+ * Sets what the coordinators tell members of new groups by group.protocol=consumer: after how many
+ * milliseconds without a sign of life a member is out (30,000 at first), and how often it gives one
+ * (3,000 at first), which is also how soon it learns of a new assignment.
+ *
+ * Errors: KABI_STATUS_ARGUMENT (not from 1 to 600,000, or the interval above the time-out).
+ */
+kabi_status_t kabi_cluster_group_timing(kabi_cluster_t *cluster,
+                                        int32_t session_timeout_ms,
+                                        int32_t heartbeat_interval_ms,
+                                        kabi_error_t *error);
+
+/**
+ * Chooses what each member of a group by group.protocol=consumer is to be assigned. `json` is an object
+ * `{"member id": {"topic": [partition, ...]}}`; NULL lets the cluster assign by itself again. Members
+ * that are not named keep what they have.
+ *
+ * The cluster does not tell which groups and members there are: a group without members is left
+ * alone, and so are members that it does not have.
+ *
+ * Errors: KABI_STATUS_ARGUMENT (other JSON; the message says where); KABI_STATUS_UNKNOWN_TOPIC_OR_PART
+ * (kabi_cluster_topic_create() has made no such topic, or not with this partition).
+ *
+ * May be NULL: json.
+ */
+kabi_status_t kabi_cluster_group_target(kabi_cluster_t *cluster,
+                                        const char *group,
+                                        const char *json,
+                                        kabi_error_t *error);
+
+/* ---- Functions: cluster_contents ---- */
+
+/**
+ * Starts (`on` is 1) or ends (0) keeping a list of all requests that the cluster's brokers get. Both
+ * empty the list. It grows for as long as requests come.
+ *
+ * Errors: KABI_STATUS_ARGUMENT.
+ */
+kabi_status_t kabi_cluster_track_requests(kabi_cluster_t *cluster,
+                                          int32_t on,
+                                          kabi_error_t *error);
+
+/**
+ * Writes the requests that came since kabi_cluster_track_requests(), the oldest first, to `requests`,
+ * and how many there are to `count`.
+ *
+ * Gives KABI_STATUS_BUFFER_TOO_SMALL if that is more than `capacity` (NULL with 0 is allowed); the
+ * oldest are written all the same. More may have come by the next call.
+ *
+ * May be NULL: requests.
+ */
+kabi_status_t kabi_cluster_requests(kabi_cluster_t *cluster,
+                                    kabi_request_t *requests,
+                                    size_t capacity,
+                                    size_t *count,
+                                    kabi_error_t *error);
+
+/**
+ * Reads the records that a partition holds, from `offset` on (KABI_OFFSET_BEGINNING for the first), and
+ * packs them into `buffer`, as many as fit: each is a kabi_packed_t with what follows it, whose topic
+ * is -1. `buffer` is aligned to 8 bytes. `count` and `size` of `info` tell how many there are and how
+ * many bytes they take, also when this fails. For assertions in tests; groups and their offsets are
+ * left alone.
+ *
+ * It returns when the buffer is full or the end of the partition is reached. To read on, give the
+ * offset after the last record; no records then mean that there are no more.
+ *
+ * The records are read as a consumer reads them, so that it takes some milliseconds; errors injected,
+ * latency and brokers that are down are met, and its requests are tracked. It may be called from any
+ * thread; kabi_cluster_free() ends it with KABI_STATUS_CLOSED.
+ *
+ * Errors: KABI_STATUS_ARGUMENT; KABI_STATUS_UNKNOWN_TOPIC_OR_PART; KABI_STATUS_BUFFER_TOO_SMALL if not
+ * even the first record fits, and `size` of `info` is what it needs; KABI_STATUS_AUTO_OFFSET_RESET if
+ * the partition does not have this offset; KABI_STATUS_TIMED_OUT if the end was not reached within
+ * `timeout_ms` (-1: no limit).
+ *
+ * May be NULL: buffer.
+ */
+kabi_status_t kabi_cluster_records(kabi_cluster_t *cluster,
+                                   const char *topic,
+                                   int32_t partition,
+                                   int64_t offset,
+                                   void *buffer,
+                                   size_t size,
+                                   kabi_batch_info_t *info,
+                                   int32_t timeout_ms,
+                                   kabi_error_t *error);
+
+/* ---- Functions: admin ---- */
+
+/**
+ * Makes an admin with a client of its own from a configuration, which is copied and may be freed or
+ * changed after. Properties that only producers or consumers read are left alone.
+ *
+ * It must be closed by kabi_admin_close() and freed by kabi_admin_free(). Any thread may use it, several
+ * at once.
+ *
+ * Errors: KABI_STATUS_ARGUMENT (a property does not fit another), KABI_STATUS_SYSTEM (no thread or
+ * handle to be had), librdkafka's own for what it refuses.
+ */
+kabi_status_t kabi_admin_new(kabi_config_t *config,
+                             kabi_admin_t **admin,
+                             kabi_error_t *error);
+
+/**
+ * Makes an admin on top of a producer: it uses the producer's connections, its event mask and its
+ * handlers, and has events of its own, of finished requests only (at most 1,024 wait).
+ *
+ * It is closed and freed like any other; that leaves the producer alone. Closing or freeing the producer
+ * ends it: requests under way are given up, and every call gives KABI_STATUS_CLOSED but for poll, drain
+ * and event_fd, which work on until the last event is drained.
+ *
+ * Errors: KABI_STATUS_SYSTEM (no thread or handle to be had).
+ */
+kabi_status_t kabi_admin_of_producer(kabi_producer_t *producer,
+                                     kabi_admin_t **admin,
+                                     kabi_error_t *error);
+
+/**
+ * Makes an admin on top of a consumer, in all as kabi_admin_of_producer() does on top of a producer.
+ * It may be used while another thread polls the consumer.
+ *
+ * Errors: KABI_STATUS_SYSTEM (no thread or handle to be had).
+ */
+kabi_status_t kabi_admin_of_consumer(kabi_consumer_t *consumer,
+                                     kabi_admin_t **admin,
+                                     kabi_error_t *error);
+
+/**
+ * Hands events to the handlers, on this thread: waits up to `timeout_ms` for the first (-1: for ever, 0:
+ * not at all), then hands over what is there. `count`, if not NULL, gets how many that were; none is a
+ * success. Events of a kind without a handler are dropped.
+ *
+ * Works after a close until the last event is handed over.
+ *
+ * Errors: KABI_STATUS_CALLBACK_FAILED (a handler returned not 0; events that were not handed over stay
+ * queued), KABI_STATUS_INTERRUPTED (a wake), KABI_STATUS_BUSY (another thread polls or drains),
+ * KABI_STATUS_REENTERED (inside a handler), KABI_STATUS_CLOSED (closed and nothing left).
+ *
+ * May be NULL: count.
+ */
+kabi_status_t kabi_admin_poll(kabi_admin_t *admin,
+                              int32_t timeout_ms,
+                              size_t *count,
+                              kabi_error_t *error);
+
+/**
+ * Copies up to `capacity` events to `events`, and their texts to `bytes`: waits up to `timeout_ms` for
+ * the first, then takes what is there. `count` gets how many were copied; none is a success.
+ * `bytes_used`, if not NULL, gets how many bytes were written.
+ *
+ * If the first event's text does not fit in `bytes_size` bytes, KABI_STATUS_BUFFER_TOO_SMALL is
+ * returned, `bytes_used` gets the size that it needs, and it stays first.
+ *
+ * Works after a close until the last event is copied. Other errors as in kabi_admin_poll().
+ *
+ * May be NULL: events, bytes, bytes_used.
+ */
+kabi_status_t kabi_admin_drain(kabi_admin_t *admin,
+                               int32_t timeout_ms,
+                               kabi_event_t *events,
+                               size_t capacity,
+                               size_t *count,
+                               uint8_t *bytes,
+                               size_t bytes_size,
+                               size_t *bytes_used,
+                               kabi_error_t *error);
+
+/**
+ * Gives a descriptor that is readable while there are events to drain (and after the close, for good),
+ * for the program's event loop. It is the admin's: don't read, write or close it; it goes with
+ * kabi_admin_free().
+ */
+kabi_status_t kabi_admin_event_fd(kabi_admin_t *admin,
+                                  int32_t *fd,
+                                  kabi_error_t *error);
+
+/**
+ * Ends the poll or drain in progress, or else the next one, and waits for outcomes in progress, with
+ * KABI_STATUS_INTERRUPTED. The requests go on. Several wakes that nothing has seen yet count as one. Safe
+ * to call from any thread, but not from a signal handler: write to a pipe there.
+ */
+kabi_status_t kabi_admin_wake(kabi_admin_t *admin,
+                              kabi_error_t *error);
+
+/**
+ * Closes: waits up to `timeout_ms` (-1: for ever) until every request under way is answered, gives up the
+ * rest (their events say KABI_STATUS_CLOSED, with KABI_ERROR_OUTCOME_UNKNOWN), and ends the admin's
+ * threads. Calls in progress end with KABI_STATUS_CLOSED, and so does every call after, but for poll,
+ * drain and event_fd, which work on until the last event is drained. Outcomes that were kept and not
+ * fetched are gone.
+ *
+ * KABI_STATUS_TIMED_OUT says that the time was up: requests are given up already, and calling again only
+ * waits for the threads to end. Closing a closed admin is a success.
+ */
+kabi_status_t kabi_admin_close(kabi_admin_t *admin,
+                               int32_t timeout_ms,
+                               kabi_error_t *error);
+
+/**
+ * Frees the admin. The handle is stale at once and may be NULL or stale already; never blocks.
+ *
+ * Without a close before it, requests under way go on in the background for some seconds; their outcomes
+ * are lost. Inside a handler of this admin the free takes effect when the poll ends.
+ *
+ * May be NULL: admin.
+ */
+void kabi_admin_free(kabi_admin_t *admin);
+
+/* ---- Functions: admin_request ---- */
+
+/**
+ * Begins a request that nobody waits for, and gives its number.
+ *
+ * `operation` is one of the names in api/admin.schema.json, which has the shape of each one's arguments
+ * and answer: topics_create, topics_delete, topics_describe, partitions_create, records_delete,
+ * leaders_elect, configs_describe, configs_alter, configs_alter_incremental, cluster_describe, metadata,
+ * groups_list, groups_describe, groups_delete, group_offsets_list, group_offsets_alter,
+ * group_offsets_delete, offsets_list, acls_create, acls_describe, acls_delete, scram_users_describe,
+ * scram_users_alter. `arguments` is a JSON document, for example
+ * {"topics":[{"topic":"orders","partitions":6}]}; NULL stands for {}. Both are copied.
+ *
+ * `timeout_ms` is how long the answer may take: the request ends then with KABI_STATUS_TIMED_OUT, and
+ * whether a broker has carried it out is not known. -1, like anything longer, is an hour.
+ *
+ * `outcome` says where the answer goes. With KABI_OUTCOME_EVENT exactly one KABI_EVENT_REQUEST event comes:
+ * its token is the request's number, its code is 0 if the request was answered, its text the answer or
+ * else an object whose "error" has "code", "name" and "text". With KABI_OUTCOME_KEPT the answer is kept for
+ * kabi_admin_result(). An answer has a status for each item; "failed" in it counts those that are not 0.
+ *
+ * `request` gets the number, never 0 and never used twice by one admin; 0 on failure.
+ *
+ * Errors: KABI_STATUS_ARGUMENT (the message says where in the document the fault is),
+ * KABI_STATUS_QUEUE_FULL (too many outcomes wait to be drained or fetched, see kafkabi.events.max),
+ * KABI_STATUS_STATE (an event is wanted, but is not in the event mask).
+ *
+ * May be NULL: arguments.
+ */
+kabi_status_t kabi_admin_start(kabi_admin_t *admin,
+                               const char *operation,
+                               const char *arguments,
+                               int32_t timeout_ms,
+                               uint32_t outcome,
+                               uint64_t *request,
+                               kabi_error_t *error);
+
+/**
+ * Waits up to `timeout_ms` (-1: until the request ends, 0: not at all) for the outcome of a request that
+ * was begun with KABI_OUTCOME_KEPT or by kabi_admin_call(), and writes the answer to `buffer`,
+ * NUL-terminated, and its length without the NUL to `length`. With that the request is done with and its
+ * number stale.
+ *
+ * With a buffer that is too small (NULL with size 0 is allowed) the length is written all the same,
+ * KABI_STATUS_BUFFER_TOO_SMALL is returned, and the answer is kept: calling again never repeats the request.
+ *
+ * A request that failed as a whole returns its status here, and is done with as well.
+ *
+ * Errors: KABI_STATUS_TIMED_OUT (without KABI_ERROR_OUTCOME_UNKNOWN the request goes on, and calling again
+ * waits on; with it the request itself has timed out), KABI_STATUS_INTERRUPTED (a wake; calling again
+ * waits on), KABI_STATUS_CLOSED (a close meanwhile), KABI_STATUS_NOENT (no such request is kept).
+ *
+ * May be NULL: buffer.
+ */
+kabi_status_t kabi_admin_result(kabi_admin_t *admin,
+                                uint64_t request,
+                                int32_t timeout_ms,
+                                char *buffer,
+                                size_t size,
+                                size_t *length,
+                                kabi_error_t *error);
+
+/**
+ * Drops the outcome of a request begun with KABI_OUTCOME_KEPT, now or when it comes. The request itself
+ * goes on. Its number is stale from now on.
+ *
+ * Errors: KABI_STATUS_NOENT (no such request is kept).
+ */
+kabi_status_t kabi_admin_discard(kabi_admin_t *admin,
+                                 uint64_t request,
+                                 kabi_error_t *error);
+
+/**
+ * Does an operation and waits for the answer: kabi_admin_start() with KABI_OUTCOME_KEPT and
+ * kabi_admin_result() in one. 0 says that the request was answered; how each item fared is in the answer.
+ *
+ * `request` gets the request's number, or 0 if none was begun. With KABI_STATUS_BUFFER_TOO_SMALL (`length`
+ * says the size) and KABI_STATUS_INTERRUPTED (a wake) the request is not done with: go on by
+ * kabi_admin_result(), or give it up by kabi_admin_discard(). Calling this again would do it twice. After any
+ * other status it is done with.
+ *
+ * Errors: those of both functions.
+ *
+ * May be NULL: arguments, buffer.
+ */
+kabi_status_t kabi_admin_call(kabi_admin_t *admin,
+                              const char *operation,
+                              const char *arguments,
+                              int32_t timeout_ms,
+                              uint64_t *request,
+                              char *buffer,
+                              size_t size,
+                              size_t *length,
+                              kabi_error_t *error);
+
+/**
+ * Creates a topic and waits until it is there.
+ *
+ * `partitions` and `replication` may be -1 for the brokers' defaults. `timeout_ms` is as in
+ * kabi_admin_start().
+ *
+ * Errors: KABI_STATUS_ARGUMENT, KABI_STATUS_TOPIC_ALREADY_EXISTS and others of the brokers',
+ * KABI_STATUS_TIMED_OUT and KABI_STATUS_INTERRUPTED (a wake): whether the topic is created is not known
+ * then, and calling again tells.
+ */
+kabi_status_t kabi_admin_topic_create(kabi_admin_t *admin,
+                                      const char *name,
+                                      int32_t partitions,
+                                      int32_t replication,
+                                      int32_t timeout_ms,
+                                      kabi_error_t *error);
+
+/**
+ * Deletes a topic and all that is in it, and waits until the brokers have taken it on.
+ *
+ * Errors: KABI_STATUS_UNKNOWN_TOPIC_OR_PART and others of the brokers'; else as in
+ * kabi_admin_topic_create().
+ */
+kabi_status_t kabi_admin_topic_delete(kabi_admin_t *admin,
+                                      const char *name,
+                                      int32_t timeout_ms,
+                                      kabi_error_t *error);
+
+/**
+ * Adds partitions to a topic, so that it has `total` in all. Records stay where they are, so keys may go to
+ * other partitions after.
+ *
+ * Errors: KABI_STATUS_INVALID_PARTITIONS (it has as many already) and others of the brokers'; else as in
+ * kabi_admin_topic_create().
+ */
+kabi_status_t kabi_admin_partitions_add(kabi_admin_t *admin,
+                                        const char *name,
+                                        int32_t total,
+                                        int32_t timeout_ms,
+                                        kabi_error_t *error);
 
 /* ---- Functions: consumer_poll ---- */
 
@@ -2007,6 +2291,55 @@ kabi_status_t kabi_batch_headers(kabi_batch_t *batch,
  */
 void kabi_batch_free(kabi_batch_t *batch);
 
+/* ---- Functions: metrics ---- */
+
+/**
+ * Writes figures about a producer to `buffer`, as a JSON document, NUL-terminated, and its length without
+ * the NUL to `length`. Does not wait, and asks no broker.
+ *
+ * "librdkafka" is librdkafka's own statistics (described in its STATISTICS.md), the latest that it has
+ * made: it makes them every statistics.interval.ms and not on demand, so without that property, and
+ * before the first interval is over, it is null. "kafkabi" is an object of numbers since the producer was
+ * made: "client" ("producer"); "events" with "channel_depth" (chunks of reports and other events that
+ * wait to be drained), "drained" and "errors" (events so far), "slots" (the property kafkabi.events.max)
+ * and "slots_free" (how many records and requests can be owed an event more); "records" with "accepted",
+ * "delivered" (null without KABI_EVENT_REPORT) and "failed"; "handles_alive" (of the whole process). Its
+ * schema is api/metrics.schema.json.
+ *
+ * With a buffer that is too small (NULL with size 0 is allowed) the length is written all the same, and
+ * KABI_STATUS_BUFFER_TOO_SMALL returned; the next document may be longer.
+ *
+ * May be NULL: buffer.
+ */
+kabi_status_t kabi_producer_metrics(kabi_producer_t *producer,
+                                    char *buffer,
+                                    size_t size,
+                                    size_t *length,
+                                    kabi_error_t *error);
+
+/**
+ * As kabi_producer_metrics(), for a consumer: "client" is "consumer", and in place of "records" there is
+ * "batches_alive" (batches that were not freed).
+ *
+ * May be NULL: buffer.
+ */
+kabi_status_t kabi_consumer_metrics(kabi_consumer_t *consumer,
+                                    char *buffer,
+                                    size_t size,
+                                    size_t *length,
+                                    kabi_error_t *error);
+
+/**
+ * As kabi_producer_metrics(), for an admin: "client" is "admin", and there are no "records".
+ *
+ * May be NULL: buffer.
+ */
+kabi_status_t kabi_admin_metrics(kabi_admin_t *admin,
+                                 char *buffer,
+                                 size_t size,
+                                 size_t *length,
+                                 kabi_error_t *error);
+
 /* ---- Functions: producer_send ---- */
 
 /**
@@ -2072,22 +2405,170 @@ kabi_status_t kabi_producer_send_packed(kabi_producer_t *producer,
                                         size_t *accepted,
                                         kabi_error_t *error);
 
-/* ---- Types: assignment ---- */
-
-/** In an assignment event's code: the group gives the consumer these partitions. */
-#define KABI_ASSIGNMENT_ASSIGN 1
+/* ---- Functions: token ---- */
 
 /**
- * In an assignment event's code: the group takes these partitions back. What is handled of them can
- * still be committed while a handler runs, and before kabi_consumer_assignment_apply().
+ * Gives a producer the token that it asked for by KABI_EVENT_TOKEN, or one before it asks. Any thread may
+ * do so, a handler as well.
+ *
+ * `token` is what is sent to brokers, `lifetime_ms` when it ends (milliseconds since 1970; in the
+ * future), `principal` whose it is. `extensions`, which may be NULL, is a JSON object of SASL extensions:
+ * names and values, all texts. All is copied.
+ *
+ * Errors: KABI_STATUS_ARGUMENT (not JSON, or not an object of texts), KABI_STATUS_INVALID_ARG (librdkafka
+ * refuses a part, which the message names), KABI_STATUS_STATE (sasl.mechanisms is not OAUTHBEARER).
+ *
+ * May be NULL: extensions.
  */
-#define KABI_ASSIGNMENT_REVOKE 2
+kabi_status_t kabi_producer_token_set(kabi_producer_t *producer,
+                                      const char *token,
+                                      int64_t lifetime_ms,
+                                      const char *principal,
+                                      const char *extensions,
+                                      kabi_error_t *error);
 
 /**
- * In an assignment event's code: the group has taken these partitions away already, because the consumer
- * was not heard of. Others may read them; commits of them fail.
+ * Tells a producer that there is no token to be had now, and why. It makes a KABI_EVENT_ERROR of it and
+ * asks again after ten seconds. Errors as in kabi_producer_token_set().
  */
-#define KABI_ASSIGNMENT_LOST 3
+kabi_status_t kabi_producer_token_failure(kabi_producer_t *producer,
+                                          const char *why,
+                                          kabi_error_t *error);
+
+/**
+ * As kabi_producer_token_set(), for a consumer.
+ *
+ * May be NULL: extensions.
+ */
+kabi_status_t kabi_consumer_token_set(kabi_consumer_t *consumer,
+                                      const char *token,
+                                      int64_t lifetime_ms,
+                                      const char *principal,
+                                      const char *extensions,
+                                      kabi_error_t *error);
+
+/** As kabi_producer_token_failure(), for a consumer. */
+kabi_status_t kabi_consumer_token_failure(kabi_consumer_t *consumer,
+                                          const char *why,
+                                          kabi_error_t *error);
+
+/**
+ * As kabi_producer_token_set(), for an admin. One on top of another client hands the token to that.
+ *
+ * May be NULL: extensions.
+ */
+kabi_status_t kabi_admin_token_set(kabi_admin_t *admin,
+                                   const char *token,
+                                   int64_t lifetime_ms,
+                                   const char *principal,
+                                   const char *extensions,
+                                   kabi_error_t *error);
+
+/** As kabi_producer_token_failure(), for an admin. */
+kabi_status_t kabi_admin_token_failure(kabi_admin_t *admin, const char *why, kabi_error_t *error);
+
+/* ---- Functions: transaction ---- */
+
+/**
+ * Makes this producer the only one with its transactional.id: finishes or aborts what one before it left
+ * behind, and fences that one off. Called once, before the first transaction. Waits up to `timeout_ms`.
+ *
+ * Errors: KABI_STATUS_NOT_CONFIGURED without the property transactional.id, KABI_STATUS_STATE (done
+ * already), KABI_STATUS_TIMED_OUT and KABI_STATUS_INTERRUPTED (it goes on; the same call again waits for
+ * its outcome), KABI_STATUS_PREV_IN_PROGRESS (another thread waits for it). Its flags say what an error
+ * asks for: KABI_ERROR_RETRIABLE (the same call again) or KABI_ERROR_FATAL (a new producer).
+ */
+kabi_status_t kabi_producer_transactions_init(kabi_producer_t *producer,
+                                              int32_t timeout_ms,
+                                              kabi_error_t *error);
+
+/**
+ * Begins a transaction, which what is sent from now on belongs to. Does not wait for a broker.
+ *
+ * Errors: KABI_STATUS_STATE without kabi_producer_transactions_init() before, or with a transaction that
+ * is open already; KABI_STATUS_CONFLICT while the outcome of a commit or an abort before it is not known.
+ * With KABI_ERROR_FATAL the producer is of no more use.
+ */
+kabi_status_t kabi_producer_transaction_begin(kabi_producer_t *producer,
+                                              kabi_error_t *error);
+
+/**
+ * Makes offsets of a consumer's group a part of the transaction: they are committed with it, or not at
+ * all. `partitions` have the consumer's topic numbers and, as `offset`, that of the next record to read.
+ * None is a success. The consumer must not commit these offsets itself: set enable.auto.commit=false.
+ *
+ * A consumer that its group has given up meanwhile is refused, so that no other member reads the same
+ * records again; then abort. Both handles are in use until the call returns.
+ *
+ * Waits up to `timeout_ms`, but no longer than transaction.timeout.ms. Errors: KABI_STATUS_STATE without
+ * an open transaction, KABI_STATUS_UNKNOWN_GROUP for a consumer without group.id, KABI_STATUS_TIMED_OUT
+ * (the same call again does no harm), KABI_STATUS_INTERRUPTED (it goes on). By its flags: repeat
+ * (KABI_ERROR_RETRIABLE), abort (KABI_ERROR_ABORT_REQUIRED) or give the producer up (KABI_ERROR_FATAL).
+ *
+ * May be NULL: partitions.
+ */
+kabi_status_t kabi_producer_transaction_offsets(kabi_producer_t *producer,
+                                                kabi_consumer_t *consumer,
+                                                const kabi_partition_t *partitions,
+                                                size_t count,
+                                                int32_t timeout_ms,
+                                                kabi_error_t *error);
+
+/**
+ * As kabi_producer_transaction_offsets(), for a consumer that is elsewhere: in another process, or of
+ * another library built on librdkafka. `metadata` is what it wrote of itself
+ * (kabi_consumer_group_metadata(), rd_kafka_consumer_group_metadata_write()). Topic numbers are this
+ * producer's.
+ *
+ * Errors: KABI_STATUS_ARGUMENT for bytes that are no group metadata.
+ *
+ * May be NULL: partitions.
+ */
+kabi_status_t kabi_producer_transaction_offsets_metadata(kabi_producer_t *producer,
+                                                         const uint8_t *metadata,
+                                                         size_t metadata_size,
+                                                         const kabi_partition_t *partitions,
+                                                         size_t count,
+                                                         int32_t timeout_ms,
+                                                         kabi_error_t *error);
+
+/**
+ * As kabi_producer_transaction_offsets(), for a group that is known by its id alone: partitions were
+ * assigned by hand, or by something that is no Kafka group. Nothing then keeps a second reader from doing
+ * the same, unless both use the same transactional.id. Topic numbers are this producer's.
+ *
+ * May be NULL: partitions.
+ */
+kabi_status_t kabi_producer_transaction_offsets_group(kabi_producer_t *producer,
+                                                      const char *group_id,
+                                                      const kabi_partition_t *partitions,
+                                                      size_t count,
+                                                      int32_t timeout_ms,
+                                                      kabi_error_t *error);
+
+/**
+ * Commits the transaction: waits up to `timeout_ms` until all that was sent in it is delivered and the
+ * coordinator has it as committed. Reports need not be drained meanwhile.
+ *
+ * Errors: KABI_STATUS_STATE without an open transaction. KABI_STATUS_TIMED_OUT and
+ * KABI_STATUS_INTERRUPTED: whether it commits is not known yet, it goes on in the background, and only
+ * the same call again tells the outcome; another one gives KABI_STATUS_CONFLICT. By its flags: repeat
+ * (KABI_ERROR_RETRIABLE), abort (KABI_ERROR_ABORT_REQUIRED: a record was not delivered, or the
+ * transaction took longer than transaction.timeout.ms) or give the producer up (KABI_ERROR_FATAL: another
+ * one has its transactional.id, KABI_STATUS_FENCED).
+ */
+kabi_status_t kabi_producer_transaction_commit(kabi_producer_t *producer,
+                                               int32_t timeout_ms,
+                                               kabi_error_t *error);
+
+/**
+ * Aborts the transaction: what was not sent yet is given up (its reports say KABI_STATUS_PURGE_QUEUE),
+ * and what was is never seen by a consumer that reads committed records. Nobody needs to poll or drain
+ * meanwhile. Waits up to `timeout_ms`; errors as in kabi_producer_transaction_commit().
+ */
+kabi_status_t kabi_producer_transaction_abort(kabi_producer_t *producer,
+                                              int32_t timeout_ms,
+                                              kabi_error_t *error);
 
 /** The sizes for kabi_abi_check(): `const uint32_t sizes[] = KABI_RECORD_SIZES;` */
 #define KABI_RECORD_SIZES { \
@@ -2098,7 +2579,8 @@ kabi_status_t kabi_producer_send_packed(kabi_producer_t *producer,
   sizeof(kabi_message_t), \
   sizeof(kabi_packed_t), \
   sizeof(kabi_partition_t), \
-  sizeof(kabi_record_t) \
+  sizeof(kabi_record_t), \
+  sizeof(kabi_request_t) \
 }
 
 #ifdef __cplusplus
@@ -2197,6 +2679,11 @@ KABI_ASSERT_(offsetof(kabi_batch_info_t, records) == 16);
 KABI_ASSERT_(offsetof(kabi_batch_info_t, count) == 24);
 KABI_ASSERT_(offsetof(kabi_batch_info_t, size) == 32);
 KABI_ASSERT_(offsetof(kabi_batch_info_t, reserved) == 40);
+KABI_ASSERT_(sizeof(kabi_request_t) == 24);
+KABI_ASSERT_(offsetof(kabi_request_t, time_us) == 0);
+KABI_ASSERT_(offsetof(kabi_request_t, broker) == 8);
+KABI_ASSERT_(offsetof(kabi_request_t, request) == 12);
+KABI_ASSERT_(offsetof(kabi_request_t, reserved) == 16);
 #undef KABI_ASSERT_
 #endif
 

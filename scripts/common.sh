@@ -76,7 +76,7 @@ with_progress() {
 # What cargo is at, from its log; librdkafka's build script is silent for a minute, so its object files are counted.
 cargo_activity() {
   local log=$1 last folder objects
-  last=$(tr '\r' '\n' <"$log" | grep -E '^ +[A-Z][a-z]+' | tail -n 1 | sed 's/^ *//' | cut -c 1-60) || true
+  last=$(tr '\r' '\n' <"$log" | grep -E '^ +[A-Z][a-z]+' | tail -n 1 | sed 's/^ *//' | cut -c 1-44) || true
   # shellcheck disable=SC2012 # the newest folder; cargo's names have no odd characters
   folder=$(ls -td "$TARGET"/release/build/rdkafka-sys-*/out/src 2>/dev/null | head -n 1) || true
   if [[ -n $folder && ! -e $folder/librdkafka.a ]]; then

@@ -58,6 +58,12 @@ impl Error {
         Error::new(status::KABI_STATUS_SYSTEM, format!("{doing}: {cause}"))
     }
 
+    /// Says first what was being done.
+    pub fn about(mut self, doing: &str) -> Error {
+        self.message = format!("{doing}: {}", self.message);
+        self
+    }
+
     pub fn with_flags(mut self, flags: u32) -> Error {
         self.flags |= flags;
         self

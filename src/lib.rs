@@ -8,7 +8,7 @@
 //! | `client` | the safe core: producer, consumer, events, embedded cluster, configuration |
 //! | `rd` | thin safe owners of librdkafka's objects |
 //! | `handle` | the table behind the handles |
-//! | `record`, `status`, `error` | the plain data that all layers share |
+//! | `record`, `document`, `status`, `error` | the plain data that all layers share |
 
 #![deny(unsafe_code)]
 // A panic is a fault: it stops at the boundary, but the call it happened in is lost.
@@ -29,6 +29,7 @@
 #[allow(unsafe_code)]
 pub mod abi;
 pub mod client;
+pub mod document;
 pub mod error;
 #[doc(hidden)]
 // Cutting words into fields is what it does.

@@ -28,6 +28,9 @@ const ORDER: &[&str] = &[
     "abi/consumer",
     "abi/batch",
     "abi/cluster",
+    "abi/cluster_faults",
+    "abi/cluster_placement",
+    "abi/cluster_contents",
 ];
 
 /// One source file with what cbindgen found in it.

@@ -120,6 +120,12 @@ pub unsafe fn part<'a>(
             "the length of {what} is negative: {length}"
         )));
     };
+    if i32::try_from(length).is_err() {
+        return Err(Error::argument(format!(
+            "the length of {what} is {length}; Kafka's own lengths end at {}",
+            i32::MAX
+        )));
+    }
     if pointer.is_null() {
         if size == 0 {
             return Ok(None);

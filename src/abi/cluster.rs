@@ -2,7 +2,7 @@
 
 use super::arguments::{out, text, write_text, NAME_MAX};
 use super::boundary::{call, quiet};
-use super::handles::{insert, remove, with, Object};
+use super::handles::{free_cluster, insert, with, Object};
 use crate::client::cluster::Cluster;
 use crate::handle::Mode;
 use crate::record::{kabi_cluster_t, kabi_error_t, kabi_status_t};
@@ -132,30 +132,6 @@ pub unsafe extern "C" fn kabi_cluster_latency(
     })
 }
 
-/// Makes the next `count` requests of one kind, whichever broker they reach, fail with `code`. What
-/// was injected before and is not used up comes first.
-///
-/// `request` is a KABI_REQUEST_* number. `code` is a KABI_STATUS_* number that brokers answer with
-/// (positive, or KABI_STATUS_UNKNOWN); KABI_STATUS_TRANSPORT closes the connection instead, and 0 lets
-/// requests through. `count` is 1 to 100,000. Clients retry some errors by themselves, which uses one
-/// up for each attempt.
-///
-/// Errors: KABI_STATUS_ARGUMENT.
-#[no_mangle]
-pub unsafe extern "C" fn kabi_cluster_inject_errors(
-    cluster: *mut kabi_cluster_t,
-    request: i32,
-    code: i32,
-    count: usize,
-    error: *mut kabi_error_t,
-) -> kabi_status_t {
-    call(error, || {
-        with(cluster, Mode::Any, |cluster: &Cluster, _| {
-            cluster.inject_errors(request, code, count)
-        })
-    })
-}
-
 /// Stops the cluster and frees it; what it holds is gone. It takes about a millisecond, rarely a
 /// second; calls in progress on other threads finish first. Clients that use it lose their connections.
 ///
@@ -164,7 +140,7 @@ pub unsafe extern "C" fn kabi_cluster_inject_errors(
 /// @nullable cluster
 #[no_mangle]
 pub unsafe extern "C" fn kabi_cluster_free(cluster: *mut kabi_cluster_t) {
-    quiet((), || remove(cluster));
+    quiet((), || free_cluster(cluster));
 }
 
 #[cfg(test)]

@@ -21,13 +21,14 @@ pub unsafe fn poll(always: &Always, timeout_ms: i32, count: *mut usize) -> Resul
     }
     let deadline = deadline_of(timeout(timeout_ms)?);
     let handlers = &always.handlers;
-    let handed = always
-        .events
-        .poll(deadline, |events, bytes| handlers.call(events, bytes))?;
+    let mut handed = 0;
+    let outcome = always.events.poll(deadline, &mut handed, |events, bytes| {
+        handlers.call(events, bytes)
+    });
     if let Some(count) = &mut count {
         count.set(handed);
     }
-    Ok(())
+    outcome
 }
 
 /// Hands events that are there to the handlers, without waiting. None is fine, also after the last.
@@ -36,11 +37,12 @@ pub fn poll_now(always: &Always) -> Result<()> {
         return Ok(());
     }
     let deadline = deadline_of(Some(Duration::ZERO));
-    match always.events.poll(deadline, |events, bytes| {
+    let outcome = always.events.poll(deadline, &mut 0, |events, bytes| {
         always.handlers.call(events, bytes)
-    }) {
+    });
+    match outcome {
         Err(e) if matches!(e.code, KABI_STATUS_CLOSED | KABI_STATUS_INTERRUPTED) => Ok(()),
-        other => other.map(drop),
+        other => other,
     }
 }
 

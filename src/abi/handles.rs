@@ -3,6 +3,7 @@
 
 use super::handlers::Handlers;
 use super::openable::Openable;
+use crate::client::admin::Admin;
 use crate::client::cluster::Cluster;
 use crate::client::config::Config;
 use crate::client::consumer::{Consumer, HeldBatch};
@@ -11,14 +12,14 @@ use crate::client::lifetime::{self, lock, Control};
 use crate::client::producer::Producer;
 use crate::error::{Error, Result};
 use crate::handle::{Guard, Kind, Mode, Refusal, Table};
+use crate::rd::fork;
 use crate::record::{
-    kabi_batch_t, kabi_cluster_t, kabi_config_t, kabi_consumer_t, kabi_producer_t,
+    kabi_admin_t, kabi_batch_t, kabi_cluster_t, kabi_config_t, kabi_consumer_t, kabi_producer_t,
 };
 use crate::status::{
     KABI_STATUS_CLOSED, KABI_STATUS_FORKED, KABI_STATUS_HANDLE, KABI_STATUS_SYSTEM,
     KABI_STATUS_WRONG_TYPE,
 };
-use once_cell::sync::OnceCell;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -84,6 +85,12 @@ impl Client for Consumer {
     }
 }
 
+impl Client for Admin {
+    fn abandon(self) {
+        Admin::abandon(self);
+    }
+}
+
 impl<T: Client> Drop for ClientObject<T> {
     fn drop(&mut self) {
         if let Some(open) = self.open.take_mut() {
@@ -96,6 +103,7 @@ pub enum Object {
     Config(ConfigObject),
     Producer(ClientObject<Producer>),
     Consumer(ClientObject<Consumer>),
+    Admin(ClientObject<Admin>),
     Batch(HeldBatch),
     Cluster(Cluster),
 }
@@ -133,6 +141,7 @@ handle_types! {
     kabi_consumer_t, 0xc3, "consumer", Consumer, ClientObject<Consumer>;
     kabi_batch_t, 0xc4, "batch", Batch, HeldBatch;
     kabi_cluster_t, 0xc5, "cluster", Cluster, Cluster;
+    kabi_admin_t, 0xc6, "admin", Admin, ClientObject<Admin>;
 }
 
 pub type Inside = Guard<'static, Object>;
@@ -266,8 +275,16 @@ pub fn remove_all<T: HandleType>() {
     }
 }
 
-/// Frees every producer and consumer.
+/// How many handles of all types there are.
+pub fn alive() -> usize {
+    TABLE.alive()
+}
+
+/// Frees every admin, producer and consumer.
 pub fn free_all_clients() {
+    for handle in TABLE.handles(Some(kabi_admin_t::KIND)) {
+        free_client(handle as *mut kabi_admin_t, Admin::begin_close);
+    }
     for handle in TABLE.handles(Some(kabi_producer_t::KIND)) {
         free_client(handle as *mut kabi_producer_t, Producer::begin_close);
     }
@@ -276,26 +293,28 @@ pub fn free_all_clients() {
     }
 }
 
+/// Frees a cluster; calls that wait give up.
+pub fn free_cluster(handle: *mut kabi_cluster_t) {
+    if !handle.is_null() {
+        let _ = with(handle, Mode::Any, |cluster: &Cluster, _| {
+            cluster.begin_end();
+            Ok(())
+        });
+        remove(handle);
+    }
+}
+
+/// Frees every cluster.
+pub fn free_all_clusters() {
+    for handle in TABLE.handles(Some(kabi_cluster_t::KIND)) {
+        free_cluster(handle as *mut kabi_cluster_t);
+    }
+}
+
 /// Handles of before a fork are refused in the child.
 fn watch_forks() -> Result<()> {
-    static WATCHING: OnceCell<()> = OnceCell::new();
-    unsafe extern "C" fn in_child() {
+    fork::watch(|| {
         TABLE.mark_forked();
         lifetime::after_fork();
-    }
-    WATCHING
-        .get_or_try_init(|| {
-            // SAFETY: the function only stores to atomics, as a fork handler may.
-            match unsafe { libc::pthread_atfork(None, None, Some(in_child)) } {
-                0 => Ok(()),
-                code => Err(Error::new(
-                    KABI_STATUS_SYSTEM,
-                    format!(
-                        "pthread_atfork: {}",
-                        std::io::Error::from_raw_os_error(code)
-                    ),
-                )),
-            }
-        })
-        .copied()
+    })
 }

@@ -2,12 +2,12 @@
 
 use super::arguments::{slice, timeout};
 use super::boundary::{call, quiet};
-use super::handles::{free_all_clients, remove_all};
+use super::handles::{free_all_clients, free_all_clusters, remove_all};
 use crate::client::lifetime::{deadline_of, wait_for_all};
 use crate::error::{Error, Result};
 use crate::record::{
-    kabi_batch_info_t, kabi_batch_t, kabi_cluster_t, kabi_error_t, kabi_event_t, kabi_header_t,
-    kabi_message_t, kabi_packed_t, kabi_partition_t, kabi_record_t, kabi_status_t,
+    kabi_batch_info_t, kabi_batch_t, kabi_error_t, kabi_event_t, kabi_header_t, kabi_message_t,
+    kabi_packed_t, kabi_partition_t, kabi_record_t, kabi_request_t, kabi_status_t,
     KABI_ABI_VERSION,
 };
 use crate::status;
@@ -39,7 +39,7 @@ pub extern "C" fn kabi_librdkafka_version() -> *const c_char {
 }
 
 /// The sizes of the records that cross the ABI, in the order of api/kafkabi.json.
-const SIZES: [usize; 8] = [
+const SIZES: [usize; 9] = [
     size_of::<kabi_batch_info_t>(),
     size_of::<kabi_error_t>(),
     size_of::<kabi_event_t>(),
@@ -48,6 +48,7 @@ const SIZES: [usize; 8] = [
     size_of::<kabi_packed_t>(),
     size_of::<kabi_partition_t>(),
     size_of::<kabi_record_t>(),
+    size_of::<kabi_request_t>(),
 ];
 
 /// Compares what a program was built with to this library: the KABI_ABI_VERSION of its header, and the
@@ -137,7 +138,7 @@ pub unsafe extern "C" fn kabi_shutdown(timeout_ms: i32, error: *mut kabi_error_t
         free_all_clients();
         remove_all::<kabi_batch_t>();
         let waited = wait_for_all(deadline);
-        remove_all::<kabi_cluster_t>();
+        free_all_clusters();
         waited.map_err(|left| {
             let error = Error::timed_out("shutdown", timeout_ms);
             Error {

@@ -13,7 +13,12 @@ mod handles;
 mod openable;
 mod partitions;
 
+pub mod admin;
+pub mod admin_request;
 pub mod cluster;
+pub mod cluster_contents;
+pub mod cluster_faults;
+pub mod cluster_placement;
 pub mod config;
 pub mod consumer;
 pub mod consumer_assignment;
@@ -21,7 +26,10 @@ pub mod consumer_offsets;
 pub mod consumer_poll;
 mod events;
 pub mod library;
+pub mod metrics;
 pub mod producer;
 pub mod producer_send;
 #[cfg(feature = "test-hooks")]
 pub mod test_hooks;
+pub mod token;
+pub mod transaction;

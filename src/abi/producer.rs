@@ -259,8 +259,10 @@ pub unsafe extern "C" fn kabi_producer_wake(
 /// KABI_STATUS_CLOSED, and so does every call after, but for poll, drain and event_fd, which work on
 /// until the last event is drained.
 ///
-/// `undelivered`, if not NULL, gets how many records were given up or failed since the last flush that
-/// returned 0. KABI_STATUS_TIMED_OUT says that the time was up: the records are given up already, and
+/// `undelivered`, if not NULL, gets how many records were given up or failed meanwhile (with reports off:
+/// since the last flush that returned 0). A transaction that is open is aborted first, one that is being
+/// committed is waited for; if that fails the error says so, and the coordinator aborts what is open after
+/// transaction.timeout.ms. KABI_STATUS_TIMED_OUT says that the time was up: the records are given up already, and
 /// calling again only waits for the threads to end. Closing a closed producer is a success.
 ///
 /// @nullable undelivered
@@ -298,16 +300,30 @@ fn close(
     let always = &object.always;
     let open = take_open(object, guard, deadline, Producer::begin_close)
         .ok_or_else(|| Error::timed_out("waiting for calls in progress", timeout_ms))?;
+    let mut gave_up = false;
     if let Some(producer) = open {
-        let undelivered = producer.finish(deadline);
-        always.undelivered.store(undelivered, Ordering::SeqCst);
+        let finish = producer.finish(timeout(timeout_ms)?, deadline);
+        always
+            .undelivered
+            .store(finish.undelivered, Ordering::SeqCst);
+        finish.transaction.map_err(|e| Error {
+            message: format!(
+                "close: the transaction is left to its coordinator: {}",
+                e.message
+            ),
+            ..e
+        })?;
+        gave_up = finish.gave_up;
     }
-    if always.control.wait_for_end(deadline) {
+    if always.control.wait_for_end(deadline) && !gave_up {
         return Ok(());
     }
-    let given_up = always.undelivered.load(Ordering::SeqCst);
+    let undelivered = always.undelivered.load(Ordering::SeqCst);
     let error = Error::timed_out("close", timeout_ms);
-    let message = format!("{}; {given_up} records were not delivered", error.message);
+    let message = format!(
+        "{}; {undelivered} records were not delivered",
+        error.message
+    );
     Err(Error { message, ..error })
 }
 

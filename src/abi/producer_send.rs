@@ -95,7 +95,7 @@ pub unsafe extern "C" fn kabi_producer_send_many(
     call(error, || {
         // SAFETY: by this function's contract.
         let mut outputs = unsafe { Outputs::check(statuses, accepted, count) }?;
-        with_open(producer, |producer: &Producer, _| {
+        let outcome = with_open(producer, |producer: &Producer, _| {
             let timeout = timeout(timeout_ms)?;
             // SAFETY: by this function's contract.
             let messages = unsafe { slice(messages, count, "messages") }?;
@@ -113,7 +113,8 @@ pub unsafe extern "C" fn kabi_producer_send_many(
             });
             let bulk = producer.send_bulk(entries, timeout, |i, status| outputs.set(i, status));
             outputs.finish(bulk)
-        })
+        });
+        outputs.settle(outcome)
     })
 }
 
@@ -146,7 +147,7 @@ pub unsafe extern "C" fn kabi_producer_send_packed(
     call(error, || {
         // SAFETY: by this function's contract.
         let mut outputs = unsafe { Outputs::check(statuses, accepted, count) }?;
-        with_open(producer, |producer: &Producer, _| {
+        let outcome = with_open(producer, |producer: &Producer, _| {
             let timeout = timeout(timeout_ms)?;
             if topic < KABI_TOPIC_RECORD || partition < KABI_PARTITION_RECORD {
                 return Err(Error::argument(format!(
@@ -193,7 +194,8 @@ pub unsafe extern "C" fn kabi_producer_send_packed(
                     "{left} bytes are left after the last of the {count} packed records"
                 ))),
             }
-        })
+        });
+        outputs.settle(outcome)
     })
 }
 
@@ -201,11 +203,11 @@ pub unsafe extern "C" fn kabi_producer_send_packed(
 struct Outputs<'a> {
     statuses: &'a mut [kabi_status_t],
     accepted: Option<Out<'a, usize>>,
+    /// No record was looked at yet.
+    refused_whole: bool,
 }
 
 impl<'a> Outputs<'a> {
-    /// Until a record is looked at, none was taken and all have the status of the whole call.
-    ///
     /// # Safety
     /// The pointers are NULL or valid for writes of their sizes.
     unsafe fn check(
@@ -225,7 +227,11 @@ impl<'a> Outputs<'a> {
         if let Some(accepted) = &mut accepted {
             accepted.set(0);
         }
-        Ok(Outputs { statuses, accepted })
+        Ok(Outputs {
+            statuses,
+            accepted,
+            refused_whole: true,
+        })
     }
 
     #[inline]
@@ -236,10 +242,19 @@ impl<'a> Outputs<'a> {
     }
 
     fn finish(&mut self, bulk: Bulk) -> Result<()> {
+        self.refused_whole = false;
         if let Some(accepted) = &mut self.accepted {
             accepted.set(bulk.accepted);
         }
         bulk.first_error.map_or(Ok(()), Err)
+    }
+
+    /// A call that was refused as a whole took no record, and each record's status says why.
+    fn settle(&mut self, outcome: Result<()>) -> Result<()> {
+        if let (Err(error), true) = (&outcome, self.refused_whole) {
+            self.statuses.fill(error.code);
+        }
+        outcome
     }
 }
 

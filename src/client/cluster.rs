@@ -1,10 +1,23 @@
 //! The embedded cluster: Kafka brokers inside the process, with faults on demand. It checks what
-//! librdkafka's mock cluster would accept in silence, and spaces calls that would make it sleep.
+//! librdkafka's mock cluster would accept in silence, and spaces calls that would make it sleep. Here are
+//! brokers and topics; faults, placement, groups and what is read back are in the modules below.
 
+mod contents;
+mod faults;
+mod groups;
+mod placement;
+mod requests;
+
+pub use contents::Contents;
+pub use faults::ERRORS_MAX;
+
+use crate::client::lifetime::lock;
 use crate::error::{Error, Result};
 use crate::rd::mock::Mock;
 use crate::record::KABI_BROKER_ALL;
-use crate::status::{self, KABI_STATUS_TRANSPORT};
+use crate::status::{KABI_STATUS_CLOSED, KABI_STATUS_UNKNOWN_TOPIC_OR_PART};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -12,14 +25,6 @@ use std::time::{Duration, Instant};
 pub const BROKERS_MAX: i32 = 100;
 pub const PARTITIONS_MAX: i32 = 10_000;
 pub const LATENCY_MAX_MS: i32 = 600_000;
-pub const ERRORS_MAX: usize = 100_000;
-
-/// The requests that the mock cluster answers, by Kafka's API keys (rd_kafka_mock_api_handlers in
-/// librdkafka's rdkafka_mock_handlers.c).
-const REQUESTS: &[i16] = &[
-    0, 1, 2, 3, 8, 9, 10, 11, 12, 13, 14, 18, 22, 23, 24, 25, 26, 28, 68, 71, 72,
-];
-
 /// The mock cluster's thread clears its wake-up pipe after it has served its queue: a call that comes
 /// between the two waits for the thread's next round, up to a second. Calls this far apart don't meet it.
 const GAP: Duration = Duration::from_micros(200);
@@ -28,11 +33,16 @@ pub struct Cluster {
     state: Mutex<State>,
     brokers: i32,
     bootstrap: String,
+    /// It is being freed: calls that wait give up.
+    ending: AtomicBool,
 }
 
 struct State {
     mock: Mock,
     last: Instant,
+    /// The topics made by `create_topic`, and how many partitions each has. The mock cluster can't be
+    /// asked for its topics, and its calls make those that it doesn't have.
+    topics: HashMap<String, i32>,
 }
 
 impl Cluster {
@@ -46,11 +56,13 @@ impl Cluster {
         let state = Mutex::new(State {
             mock,
             last: Instant::now(),
+            topics: HashMap::new(),
         });
         Ok(Cluster {
             state,
             brokers,
             bootstrap,
+            ending: AtomicBool::new(false),
         })
     }
 
@@ -68,7 +80,11 @@ impl Cluster {
             1,
             self.brokers,
         )?;
-        self.call(|mock| mock.create_topic(name, partitions, replication))
+        self.change(|state| {
+            state.mock.create_topic(name, partitions, replication)?;
+            state.topics.insert(name.to_owned(), partitions);
+            Ok(())
+        })
     }
 
     /// Leaders stay where they are.
@@ -88,32 +104,31 @@ impl Cluster {
         self.call(|mock| mock.set_latency(broker, ms))
     }
 
-    /// The next `count` requests of a kind fail with `code`, after those that wait already.
-    pub fn inject_errors(&self, request: i32, code: i32, count: usize) -> Result<()> {
-        let key = i16::try_from(request)
-            .ok()
-            .filter(|key| REQUESTS.contains(key));
-        let key = key.ok_or_else(|| {
-            Error::argument(format!(
-                "the embedded cluster answers no requests of kind {request} (a KABI_REQUEST_*)"
-            ))
-        })?;
-        // A broker's own codes are positive, or -1; TRANSPORT makes the mock close the connection, and
-        // 0 lets a request through between two that fail.
-        let known = status::name(code) != c"UNKNOWN_CODE";
-        if !(known && (code >= -1 || code == KABI_STATUS_TRANSPORT)) {
+    /// What clients are told of a broker, or of all.
+    pub fn rack(&self, broker: i32, rack: &str) -> Result<()> {
+        const MAX: usize = 255;
+        self.known_broker(broker)?;
+        if rack.len() > MAX {
             return Err(Error::argument(format!(
-                "{code} ({}) is no error that a broker answers with; KABI_STATUS_TRANSPORT closes \
-                 the connection instead",
-                crate::error::name(code)
+                "the rack is {} bytes long, more than {MAX}",
+                rack.len()
             )));
         }
-        if count == 0 || count > ERRORS_MAX {
-            return Err(Error::argument(format!(
-                "the number of errors is {count}, not from 1 to {ERRORS_MAX}"
-            )));
+        self.call(|mock| mock.set_rack(broker, rack))
+    }
+
+    /// Calls that wait give up, as the cluster is about to go.
+    pub fn begin_end(&self) {
+        self.ending.store(true, Ordering::SeqCst);
+    }
+
+    fn check_alive(&self) -> Result<()> {
+        if self.ending.load(Ordering::SeqCst) {
+            return Err(Error::new(
+                KABI_STATUS_CLOSED,
+                "the cluster was freed meanwhile",
+            ));
         }
-        self.lock().mock.push_errors(key, &vec![code; count]);
         Ok(())
     }
 
@@ -127,16 +142,30 @@ impl Cluster {
         )))
     }
 
+    fn one_broker(&self, broker: i32) -> Result<()> {
+        if broker == KABI_BROKER_ALL {
+            return Err(Error::argument(
+                "KABI_BROKER_ALL stands for no single broker, which is asked for here",
+            ));
+        }
+        self.known_broker(broker)
+    }
+
     fn call(&self, work: impl FnOnce(&Mock) -> Result<()>) -> Result<()> {
+        self.change(|state| work(&state.mock))
+    }
+
+    /// For calls that the cluster's thread answers.
+    fn change(&self, work: impl FnOnce(&mut State) -> Result<()>) -> Result<()> {
         let mut state = self.lock();
         state.keep_gap();
-        let result = work(&state.mock);
+        let result = work(&mut state);
         state.last = Instant::now();
         result
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 
@@ -151,6 +180,33 @@ impl Drop for Cluster {
 }
 
 impl State {
+    /// A topic that `create_topic` made, and a partition of it.
+    fn known_topic(&self, topic: &str) -> Result<i32> {
+        self.topics.get(topic).copied().ok_or_else(|| {
+            Error::new(
+                KABI_STATUS_UNKNOWN_TOPIC_OR_PART,
+                format!(
+                    "the cluster knows no topic {topic:?}: make it by kabi_cluster_topic_create() \
+                     (topics that clients made by asking for them don't count)"
+                ),
+            )
+        })
+    }
+
+    fn known_partition(&self, topic: &str, partition: i32) -> Result<()> {
+        let partitions = self.known_topic(topic)?;
+        if (0..partitions).contains(&partition) {
+            return Ok(());
+        }
+        Err(Error::new(
+            KABI_STATUS_UNKNOWN_TOPIC_OR_PART,
+            format!(
+                "topic {topic:?} has no partition {partition}: it has 0 to {}",
+                partitions - 1
+            ),
+        ))
+    }
+
     fn keep_gap(&self) {
         if let Some(wait) = GAP.checked_sub(self.last.elapsed()) {
             std::thread::sleep(wait);

@@ -3,7 +3,7 @@
 //! be destroyed yet (live batches, a call still inside) delays no other.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 
 /// Locks, whatever a panicking thread left behind: all state under these locks is valid at every step.
@@ -46,6 +46,12 @@ pub fn remaining_up_to(deadline: Option<Instant>, slice: Duration) -> Duration {
     remaining(deadline).map_or(slice, |left| left.min(slice))
 }
 
+/// What works on top of a client and has to let go of it before it can end.
+pub trait Attached: Send + Sync {
+    /// The client stops. Called once, on the thread that closes it, without a lock held.
+    fn client_stops(&self);
+}
+
 /// Tells a client's service thread to stop, and others that it has ended.
 #[derive(Default)]
 pub struct Control {
@@ -53,17 +59,35 @@ pub struct Control {
     changed: Condvar,
 }
 
-#[derive(Default, Clone, Copy)]
+#[derive(Default)]
 struct State {
     stopping: bool,
     ended: bool,
+    attached: Vec<Weak<dyn Attached>>,
 }
 
 impl Control {
     /// The service thread is to end. The caller wakes it.
     pub fn stop(&self) {
-        lock(&self.state).stopping = true;
+        let attached = {
+            let mut state = lock(&self.state);
+            state.stopping = true;
+            std::mem::take(&mut state.attached)
+        };
         self.changed.notify_all();
+        for attached in attached.iter().filter_map(Weak::upgrade) {
+            attached.client_stops();
+        }
+    }
+
+    /// Takes in what is to be told when the client stops. False if it stops already.
+    pub fn attach(&self, attached: Weak<dyn Attached>) -> bool {
+        let mut state = lock(&self.state);
+        if !state.stopping {
+            state.attached.retain(|a| a.strong_count() > 0);
+            state.attached.push(attached);
+        }
+        !state.stopping
     }
 
     pub fn is_stopping(&self) -> bool {

@@ -199,7 +199,9 @@ fn decode(record: &[u8]) -> std::result::Result<Packed<'_>, &'static str> {
     let left = usize::try_from(read!(i32, record, header_count))
         .map_err(|_| "its header_count is negative")?;
     let headers = PackedHeaders { rest: body, left };
-    check_headers(headers)?;
+    if check_headers(headers)? >= ALIGN {
+        return Err("its parts end before its size does");
+    }
     Ok(Packed {
         topic: read!(i32, record, topic),
         partition: read!(i32, record, partition),
@@ -211,7 +213,8 @@ fn decode(record: &[u8]) -> std::result::Result<Packed<'_>, &'static str> {
     })
 }
 
-fn check_headers(mut headers: PackedHeaders<'_>) -> std::result::Result<(), &'static str> {
+/// How many bytes follow the headers.
+fn check_headers(mut headers: PackedHeaders<'_>) -> std::result::Result<usize, &'static str> {
     while !headers.is_empty() {
         let header = headers.next().ok_or("a header goes past its end")?;
         match header.name_with_nul.split_last() {
@@ -223,7 +226,7 @@ fn check_headers(mut headers: PackedHeaders<'_>) -> std::result::Result<(), &'st
             _ => return Err("a header's name is not followed by a NUL"),
         }
     }
-    Ok(())
+    Ok(headers.rest.0.len())
 }
 
 fn part_length(part: Option<&[u8]>) -> i32 {

@@ -1,12 +1,14 @@
 //! The service thread that each client owns: it blocks on librdkafka's event queue, turns what comes into
 //! events of ours, and at the end waits until it is alone with the client and destroys it.
 
-use crate::client::events::Events;
+use crate::client::events::{Events, Told};
+use crate::client::hints;
 use crate::client::lifetime::{Control, Running};
 use crate::error::{flags_from, flags_of, Error, Result};
-use crate::rd::client::Client;
+use crate::rd::client::{Client, Throttled};
 use crate::rd::queue::{Event, EventKind, Queue};
 use crate::rd::signals;
+use crate::record::{KABI_EVENT_THROTTLE, KABI_EVENT_TOKEN};
 use crate::status::{KABI_STATUS_FATAL, KABI_STATUS_SYSTEM};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::Arc;
@@ -66,7 +68,7 @@ fn run<C: Served>(core: Arc<C>, mut take: impl FnMut(&C, Event), running: Runnin
     drop(running);
 }
 
-/// Errors, log lines and statistics. Others are of no use here and dropped.
+/// Errors, log lines, statistics and requests for a token. Others are of no use here and dropped.
 pub fn take_common<C: Served>(core: &C, event: &Event) {
     let events = core.events();
     match event.kind() {
@@ -77,6 +79,9 @@ pub fn take_common<C: Served>(core: &C, event: &Event) {
             }
         }
         EventKind::Statistics => events.push_statistics(event.statistics()),
+        EventKind::Token => {
+            events.push_token(Told::new(KABI_EVENT_TOKEN, 0, event.token_config()));
+        }
         _ => {}
     }
 }
@@ -92,5 +97,20 @@ fn take_error(client: &Client, events: &Events, event: &Event) {
             text = why;
         }
     }
+    let (code, text) = hints::connecting(client, code, text);
     events.push_error(code, flags_of(code) | flags_from(false, fatal, false), text);
+}
+
+/// What librdkafka is to call when a broker slows the client down; nothing if nobody wants to know.
+pub fn throttled(events: &Arc<Events>) -> Option<Throttled> {
+    if !events.wants(KABI_EVENT_THROTTLE) {
+        return None;
+    }
+    let events = Arc::clone(events);
+    Some(Box::new(move |broker, id, ms| {
+        let mut told = Told::new(KABI_EVENT_THROTTLE, 0, broker.to_owned());
+        told.event.token = u64::try_from(id).unwrap_or(0);
+        told.event.latency_us = i64::from(ms) * 1000;
+        events.push_throttle(told);
+    }))
 }

@@ -2,9 +2,10 @@
 //! after all that points into it; who drops the last holder waits for librdkafka's threads, which is why
 //! the layer above keeps that for the service thread.
 
-use super::conf::{Conf, Events};
+use super::conf::{Conf, Events, Tokens};
 use super::partitions::PartitionList;
 use super::queue::Queue;
+use super::topic::Topic;
 use super::{check, clamp_ms, sys, take_error, text_of};
 use crate::error::Error;
 use std::ffi::{c_char, c_void};
@@ -18,6 +19,8 @@ use std::time::Duration;
 pub enum Kind {
     Producer,
     Consumer,
+    /// Neither sends nor receives.
+    Admin,
 }
 
 /// A change of the assignment, told inside a call that polls the consumer queue, on its thread.
@@ -34,16 +37,25 @@ pub trait Rebalance: Send + Sync {
     fn rebalance(&self, client: &Client, change: Change, partitions: &PartitionList);
 }
 
-type Hook = Box<dyn Rebalance>;
+/// Told that a broker slows the client down: its name, its id, and for how many milliseconds. Called
+/// inside a call that polls the main queue, on its thread.
+pub type Throttled = Box<dyn Fn(&str, i32, i32) + Send + Sync>;
+
+/// What librdkafka calls back for, inside calls of ours.
+#[derive(Default)]
+pub struct Hooks {
+    pub rebalance: Option<Box<dyn Rebalance>>,
+    pub throttled: Option<Throttled>,
+}
 
 pub struct Client {
     rk: NonNull<sys::rd_kafka_t>,
     kind: Kind,
-    /// What librdkafka's opaque points at; freed after the client.
-    hook: Option<NonNull<Hook>>,
+    /// What librdkafka's opaque points at; freed after the client. None in a stand-in of a callback's.
+    hooks: Option<NonNull<Hooks>>,
 }
 
-// SAFETY: librdkafka's handle may be used from any thread, several at once; the hook is Send + Sync.
+// SAFETY: librdkafka's handle may be used from any thread, several at once; the hooks are Send + Sync.
 unsafe impl Send for Client {}
 // SAFETY: as above.
 unsafe impl Sync for Client {}
@@ -53,40 +65,48 @@ impl Client {
         kind: Kind,
         mut conf: Conf,
         events: Events,
-        rebalance: Option<Hook>,
+        hooks: Hooks,
     ) -> Result<Arc<Client>, Error> {
         conf.set_events(events);
-        let hook = rebalance.map(|h| {
-            // SAFETY: Box::into_raw never gives NULL.
-            unsafe { NonNull::new_unchecked(Box::into_raw(Box::new(h))) }
-        });
-        if let Some(hook) = hook {
-            // SAFETY: the conf is alive; the hook outlives the client that is made of it.
-            unsafe {
-                sys::rd_kafka_conf_set_opaque(conf.as_ptr(), hook.as_ptr().cast());
+        // SAFETY: Box::into_raw never gives NULL.
+        let hooks = unsafe { NonNull::new_unchecked(Box::into_raw(Box::new(hooks))) };
+        // SAFETY: the conf is alive; the hooks are ours alone until the client is made, and outlive it.
+        unsafe {
+            sys::rd_kafka_conf_set_opaque(conf.as_ptr(), hooks.as_ptr().cast());
+            if hooks.as_ref().rebalance.is_some() {
                 sys::rd_kafka_conf_set_rebalance_cb(conf.as_ptr(), Some(on_rebalance));
             }
-        }
-        match Self::start(kind, conf) {
-            Ok(rk) => Ok(Arc::new(Client { rk, kind, hook })),
-            Err(error) => {
-                if let Some(hook) = hook {
-                    // SAFETY: made by Box::into_raw above, and no client came to use it.
-                    drop(unsafe { Box::from_raw(hook.as_ptr()) });
-                }
-                Err(error)
+            if hooks.as_ref().throttled.is_some() {
+                sys::rd_kafka_conf_set_throttle_cb(conf.as_ptr(), Some(on_throttle));
             }
         }
+        let rk = Self::start(kind, conf).inspect_err(|_| {
+            // SAFETY: made by Box::into_raw above, and no client came to use it.
+            drop(unsafe { Box::from_raw(hooks.as_ptr()) });
+        })?;
+        let client = Client {
+            rk,
+            kind,
+            hooks: Some(hooks),
+        };
+        if events.tokens == Tokens::Unsecured {
+            client.refresh_tokens_in_background()?;
+        }
+        Ok(Arc::new(client))
     }
 
     fn start(kind: Kind, conf: Conf) -> Result<NonNull<sys::rd_kafka_t>, Error> {
         let c_kind = match kind {
-            Kind::Producer => sys::rd_kafka_type_t::RD_KAFKA_PRODUCER,
+            Kind::Producer | Kind::Admin => sys::rd_kafka_type_t::RD_KAFKA_PRODUCER,
             Kind::Consumer => sys::rd_kafka_type_t::RD_KAFKA_CONSUMER,
         };
         let mut text: [c_char; 512] = [0; 512];
+        super::certificate::watch(&conf);
         let raw = conf.into_raw();
+        // SAFETY: the conf is alive; the callback is a function of getaddrinfo's contract.
+        unsafe { sys::rd_kafka_conf_set_resolve_cb(raw, super::resolve::resolve) };
         let _blocked = super::signals::Blocked::all();
+        let _whole = super::fork::Whole::begin();
         // SAFETY: the conf is alive and given up on success; the buffer has the given size.
         let rk = unsafe { sys::rd_kafka_new(c_kind, raw, text.as_mut_ptr(), text.len()) };
         NonNull::new(rk).ok_or_else(|| {
@@ -164,6 +184,17 @@ impl Client {
         usize::try_from(unsafe { sys::rd_kafka_outq_len(self.as_ptr()) }).unwrap_or(0)
     }
 
+    /// What tells this client from others while it lives.
+    pub(super) fn address(&self) -> usize {
+        self.rk.addr().get()
+    }
+
+    /// A property's value in this client.
+    pub fn property(&self, name: &str) -> Option<String> {
+        // SAFETY: the client is alive, and its configuration with it.
+        super::conf::value_of(unsafe { sys::rd_kafka_conf(self.as_ptr()) }, name)
+    }
+
     /// The fatal error that was raised, with its original code.
     pub fn fatal_error(&self) -> Option<(i32, String)> {
         let mut text: [c_char; 512] = [0; 512];
@@ -171,6 +202,36 @@ impl Client {
         unsafe {
             let code = sys::rd_kafka_fatal_error(self.as_ptr(), text.as_mut_ptr(), text.len());
             (code != 0).then(|| (code, text_of(text.as_ptr())))
+        }
+    }
+
+    /// What the cluster's metadata says of a topic: its error, 0 for none, and how many partitions it has.
+    pub fn ask_topic(&self, topic: &Topic, timeout: Duration) -> Result<(i32, i32), Error> {
+        let mut metadata = std::ptr::null();
+        // SAFETY: both are alive; what is written is ours to destroy.
+        let code = unsafe {
+            sys::rd_kafka_metadata(
+                self.as_ptr(),
+                0,
+                topic.as_ptr(),
+                &mut metadata,
+                clamp_ms(Some(timeout)),
+            )
+        };
+        check(code, "asking for a topic's metadata")?;
+        // SAFETY: on success there is a metadata object with `topic_cnt` topics. The error is read as the
+        // integer that C wrote, which the Rust enum may not know.
+        unsafe {
+            let topics = std::ptr::addr_of!((*metadata).topics).read();
+            let count = std::ptr::addr_of!((*metadata).topic_cnt).read();
+            let told = (count > 0).then(|| {
+                (
+                    std::ptr::addr_of!((*topics).err).cast::<i32>().read(),
+                    std::ptr::addr_of!((*topics).partition_cnt).read(),
+                )
+            });
+            sys::rd_kafka_metadata_destroy(metadata);
+            Ok(told.unwrap_or((0, 0)))
         }
     }
 
@@ -296,14 +357,15 @@ impl Drop for Client {
         // A consumer that could not leave its group in time would make a plain destroy wait for the
         // session time-out; one that has left has nothing more to close.
         let flags = match self.kind {
-            Kind::Producer => 0,
+            Kind::Producer | Kind::Admin => 0,
             Kind::Consumer => sys::RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE,
         };
         // SAFETY: the last holder is gone, so nothing points into the client any more.
         unsafe { sys::rd_kafka_destroy_flags(self.as_ptr(), flags) };
-        if let Some(hook) = self.hook {
+        super::certificate::forget(self.address());
+        if let Some(hooks) = self.hooks {
             // SAFETY: made by Box::into_raw in `new`; librdkafka's threads have ended.
-            drop(unsafe { Box::from_raw(hook.as_ptr()) });
+            drop(unsafe { Box::from_raw(hooks.as_ptr()) });
         }
     }
 }
@@ -318,13 +380,14 @@ unsafe extern "C" fn on_rebalance(
     let (Some(rk), false) = (NonNull::new(rk), opaque.is_null()) else {
         return;
     };
-    // SAFETY: the opaque is the hook that `new` set, alive as long as the client.
-    let hook = unsafe { &*opaque.cast::<Hook>() };
+    // SAFETY: the opaque is the hooks that `new` set, alive as long as the client.
+    let hooks = unsafe { &*opaque.cast::<Hooks>() };
+    let Some(hook) = &hooks.rebalance else { return };
     // Never dropped: the client and the list are librdkafka's for the length of this call.
     let client = ManuallyDrop::new(Client {
         rk,
         kind: Kind::Consumer,
-        hook: None,
+        hooks: None,
     });
     // SAFETY: librdkafka gives a valid list for the length of this call.
     let Some(list) = (unsafe { PartitionList::borrow(partitions) }) else {
@@ -341,5 +404,25 @@ unsafe extern "C" fn on_rebalance(
     if !applied {
         // A fault of ours must not leave the group waiting for an answer: give the partitions up.
         let _ = client.assign(None);
+    }
+}
+
+/// librdkafka's throttle callback: on the thread that polls the main queue, inside that call.
+unsafe extern "C" fn on_throttle(
+    _rk: *mut sys::rd_kafka_t,
+    broker: *const c_char,
+    id: i32,
+    ms: i32,
+    opaque: *mut c_void,
+) {
+    if opaque.is_null() {
+        return;
+    }
+    // SAFETY: the opaque is the hooks that `new` set, alive as long as the client; the name is
+    // terminated and copied.
+    let (hooks, broker) = unsafe { (&*opaque.cast::<Hooks>(), text_of(broker)) };
+    if let Some(throttled) = &hooks.throttled {
+        // A fault of ours must not unwind into C; the news is lost.
+        let _ = catch_unwind(AssertUnwindSafe(|| throttled(&broker, id, ms)));
     }
 }

@@ -14,6 +14,7 @@ pub struct Events {
     pub reports: bool,
     pub errors: bool,
     pub statistics: bool,
+    pub tokens: Tokens,
     pub logs: Logs,
 }
 
@@ -24,6 +25,18 @@ pub enum Logs {
     Stderr,
     Queue,
     Off,
+}
+
+/// Who is asked for tokens of SASL/OAUTHBEARER.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Tokens {
+    /// Nobody, or librdkafka's own thread if it is told to fetch them.
+    #[default]
+    Nobody,
+    /// The program, by an event.
+    Queue,
+    /// librdkafka, which makes unsecured ones for tests.
+    Unsecured,
 }
 
 /// Why librdkafka refused a property.
@@ -85,32 +98,7 @@ impl Conf {
 
     /// The value in force, `None` for an unknown name or one without a value.
     pub fn get(&self, name: &str) -> Option<String> {
-        let c_name = c_string(name, "the property name").ok()?;
-        let mut size = 0usize;
-        // SAFETY: a NULL destination asks for the size alone.
-        let code = unsafe {
-            sys::rd_kafka_conf_get(
-                self.as_ptr(),
-                c_name.as_ptr(),
-                std::ptr::null_mut(),
-                &mut size,
-            )
-        };
-        if code != CONF_OK || size == 0 {
-            return None;
-        }
-        let mut buffer: Vec<c_char> = vec![0; size];
-        // SAFETY: the buffer has the size that librdkafka asked for just now.
-        let code = unsafe {
-            sys::rd_kafka_conf_get(
-                self.as_ptr(),
-                c_name.as_ptr(),
-                buffer.as_mut_ptr(),
-                &mut size,
-            )
-        };
-        // SAFETY: librdkafka terminated what it wrote.
-        (code == CONF_OK).then(|| unsafe { text_of(buffer.as_ptr()) })
+        value_of(self.as_ptr(), name)
     }
 
     pub(super) fn set_events(&mut self, events: Events) {
@@ -124,12 +112,22 @@ impl Conf {
         if events.statistics {
             mask |= sys::RD_KAFKA_EVENT_STATS;
         }
+        match events.tokens {
+            Tokens::Nobody => {}
+            Tokens::Queue => mask |= sys::RD_KAFKA_EVENT_OAUTHBEARER_TOKEN_REFRESH,
+            // The events are for the thread that makes the tokens; on the main queue they would be
+            // taken for the program's.
+            Tokens::Unsecured => mask |= sys::RD_KAFKA_EVENT_BACKGROUND,
+        }
         if events.logs == Logs::Queue {
             mask |= sys::RD_KAFKA_EVENT_LOG;
         }
         // SAFETY: the object is alive; a NULL log callback turns logging off.
         unsafe {
             sys::rd_kafka_conf_set_events(self.as_ptr(), mask);
+            if events.tokens == Tokens::Unsecured {
+                sys::rd_kafka_conf_enable_sasl_queue(self.as_ptr(), 1);
+            }
             if events.logs == Logs::Off {
                 sys::rd_kafka_conf_set_log_cb(self.as_ptr(), None);
             }
@@ -142,6 +140,24 @@ impl Drop for Conf {
         // SAFETY: owned and not given up.
         unsafe { sys::rd_kafka_conf_destroy(self.as_ptr()) };
     }
+}
+
+/// The value in force, `None` for an unknown name or one without a value. `conf` is alive.
+pub(super) fn value_of(conf: *const sys::rd_kafka_conf_t, name: &str) -> Option<String> {
+    let c_name = c_string(name, "the property name").ok()?;
+    let mut size = 0usize;
+    // SAFETY: a NULL destination asks for the size alone.
+    let code =
+        unsafe { sys::rd_kafka_conf_get(conf, c_name.as_ptr(), std::ptr::null_mut(), &mut size) };
+    if code != CONF_OK || size == 0 {
+        return None;
+    }
+    let mut buffer: Vec<c_char> = vec![0; size];
+    // SAFETY: the buffer has the size that librdkafka asked for just now.
+    let code =
+        unsafe { sys::rd_kafka_conf_get(conf, c_name.as_ptr(), buffer.as_mut_ptr(), &mut size) };
+    // SAFETY: librdkafka terminated what it wrote.
+    (code == CONF_OK).then(|| unsafe { text_of(buffer.as_ptr()) })
 }
 
 /// The table of all properties as librdkafka prints it (its CONFIGURATION.md), read through a memory

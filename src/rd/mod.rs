@@ -2,21 +2,28 @@
 //! what it owns once, keeps alive what it points into, and turns codes and strings into `Error`s. With
 //! `abi` and the handle table this is the only place where unsafe code lives.
 
+pub mod admin;
+pub mod certificate;
 pub mod client;
 pub mod conf;
 mod consumer;
 pub mod descriptor;
 pub mod float;
+pub mod fork;
 pub mod message;
 pub mod mock;
 pub mod partitions;
 pub mod produce;
 pub mod queue;
+mod resolve;
+pub mod sasl;
 pub mod signals;
 mod sys;
 pub mod topic;
+pub mod transaction;
 
 use crate::error::{flags_from, Error};
+use crate::record::{KABI_ERROR_ABORT_REQUIRED, KABI_ERROR_FATAL};
 use std::ffi::{c_char, CStr, CString};
 
 /// What librdkafka reports in a `rd_kafka_error_t`, which is freed here. `None` is success.
@@ -42,7 +49,12 @@ unsafe fn take_error(error: *mut sys::rd_kafka_error_t, doing: &str) -> Result<(
     // SAFETY: owned, and not used after this.
     unsafe { sys::rd_kafka_error_destroy(error) };
     let message = format!("{doing}: {text} ({})", crate::error::name(code));
-    Err(Error::new(code, message).with_flags(flags))
+    let error = Error::new(code, message);
+    if flags & (KABI_ERROR_FATAL | KABI_ERROR_ABORT_REQUIRED) != 0 {
+        // What the bare code says (a time-out may be repeated) does not hold here.
+        return Err(Error { flags, ..error });
+    }
+    Err(error.with_flags(flags))
 }
 
 /// The version of librdkafka, a text that lives for ever.

@@ -1,6 +1,7 @@
 //! Owner of a `rd_kafka_topic_partition_list_t`, for every call that names partitions.
 
 use super::{c_string, sys};
+use crate::document::TopicPartition;
 use crate::error::Error;
 use std::ffi::CStr;
 use std::mem::ManuallyDrop;
@@ -19,6 +20,15 @@ impl PartitionList {
             .map_err(|_| Error::argument(format!("{capacity} partitions are too many")))?;
         // SAFETY: plain allocation.
         Self::from_raw(unsafe { sys::rd_kafka_topic_partition_list_new(capacity) })
+    }
+
+    /// A list of these partitions, without offsets.
+    pub fn of(partitions: &[TopicPartition]) -> Result<PartitionList, Error> {
+        let mut list = PartitionList::new(partitions.len())?;
+        for p in partitions {
+            list.add(&p.topic, p.partition)?;
+        }
+        Ok(list)
     }
 
     pub(super) fn from_raw(
@@ -114,6 +124,15 @@ pub struct Element<'a> {
 }
 
 impl<'a> Element<'a> {
+    /// # Safety
+    /// `ptr` is NULL or an element that outlives what is returned.
+    pub(super) unsafe fn from_raw(
+        ptr: *const sys::rd_kafka_topic_partition_t,
+    ) -> Option<Element<'a>> {
+        // SAFETY: by the contract.
+        unsafe { ptr.as_ref() }.map(|element| Element { element })
+    }
+
     pub fn topic(&self) -> &'a str {
         // SAFETY: librdkafka keeps a terminated name in each element.
         let name = unsafe { CStr::from_ptr(self.element.topic) };

@@ -87,6 +87,8 @@ pub enum EventKind {
     Statistics,
     Commit,
     Rebalance,
+    Token,
+    Answer,
     Other,
 }
 
@@ -101,6 +103,10 @@ pub struct Event {
 }
 
 impl Event {
+    pub(super) fn as_ptr(&self) -> *mut sys::rd_kafka_event_t {
+        self.ptr.as_ptr()
+    }
+
     pub fn kind(&self) -> EventKind {
         // SAFETY: the event is alive.
         match unsafe { sys::rd_kafka_event_type(self.ptr.as_ptr()) } {
@@ -110,6 +116,8 @@ impl Event {
             sys::RD_KAFKA_EVENT_STATS => EventKind::Statistics,
             sys::RD_KAFKA_EVENT_OFFSET_COMMIT => EventKind::Commit,
             sys::RD_KAFKA_EVENT_REBALANCE => EventKind::Rebalance,
+            sys::RD_KAFKA_EVENT_OAUTHBEARER_TOKEN_REFRESH => EventKind::Token,
+            kind if super::admin::is_answer(kind) => EventKind::Answer,
             _ => EventKind::Other,
         }
     }
@@ -156,6 +164,12 @@ impl Event {
     pub fn statistics(&self) -> String {
         // SAFETY: as above.
         unsafe { text_of(sys::rd_kafka_event_stats(self.ptr.as_ptr())) }
+    }
+
+    /// The property sasl.oauthbearer.config, with an event that asks for a token.
+    pub fn token_config(&self) -> String {
+        // SAFETY: as above.
+        unsafe { text_of(sys::rd_kafka_event_config_string(self.ptr.as_ptr())) }
     }
 
     pub fn log(&self) -> Option<LogLine> {

@@ -17,14 +17,25 @@ pub const KABI_EVENT_STATISTICS: u32 = 8;
 pub const KABI_EVENT_ASSIGNMENT: u32 = 16;
 /// Event kind: a commit that nobody waits for has ended.
 pub const KABI_EVENT_COMMIT: u32 = 32;
-/// Event kind: the client needs a token for SASL/OAUTHBEARER.
+/// Event kind: the client needs a token for SASL/OAUTHBEARER: answer by kabi_producer_token_set() or
+/// kabi_consumer_token_set(), or the calls that say it failed. The text is the value of the property
+/// sasl.oauthbearer.config. It comes when the client is made and each time 80 % of a token's life are
+/// over, with sasl.mechanisms=OAUTHBEARER, unless enable.sasl.oauthbearer.unsecure.jwt=true or
+/// sasl.oauthbearer.method=oidc has librdkafka see to it (the latter needs a library that was built with
+/// curl).
 pub const KABI_EVENT_TOKEN: u32 = 64;
-/// Event kind: a request that nobody waits for has ended.
+/// Event kind: a request begun by kabi_admin_start() has ended. Exactly one comes for each.
 pub const KABI_EVENT_REQUEST: u32 = 128;
-/// Event kind: a broker has slowed the client down because of a quota.
+/// Event kind: a broker slows the client down because of a quota. The text is the broker's name, `token`
+/// its id, `latency_us` for how long; 0 says that it has ended. Of several for one broker the latest is
+/// kept.
 pub const KABI_EVENT_THROTTLE: u32 = 256;
 /// The event kinds that are queued unless kabi_config_events() says otherwise.
-pub const KABI_EVENT_DEFAULT: u32 = KABI_EVENT_REPORT | KABI_EVENT_ERROR | KABI_EVENT_STATISTICS;
+pub const KABI_EVENT_DEFAULT: u32 = KABI_EVENT_REPORT
+    | KABI_EVENT_ERROR
+    | KABI_EVENT_STATISTICS
+    | KABI_EVENT_TOKEN
+    | KABI_EVENT_REQUEST;
 
 /// A failed record was never written by a broker: sending it again makes no duplicate.
 pub const KABI_PERSISTED_NO: i32 = 0;
@@ -42,11 +53,12 @@ pub const KABI_PERSISTED_YES: i32 = 2;
 pub struct kabi_event_t {
     /// What happened: exactly one KABI_EVENT_* bit. Skip kinds that you do not know.
     pub kind: u32,
-    /// REPORT, ERROR and COMMIT: a KABI_STATUS_* number, 0 for success. LOG: the syslog level,
+    /// REPORT, ERROR, COMMIT and REQUEST: a KABI_STATUS_* number, 0 for success. LOG: the syslog level,
     /// 0 (emergency) to 7 (debug). ASSIGNMENT: a KABI_ASSIGNMENT_* number.
     pub code: i32,
     /// REPORT: the token that the record was sent with. ASSIGNMENT: the generation that begins, as in
-    /// kabi_batch_info_t. COMMIT: the number from kabi_consumer_commit_async().
+    /// kabi_batch_info_t. COMMIT: the number from kabi_consumer_commit_async(). REQUEST: the request's
+    /// number. THROTTLE: the broker's id.
     pub token: u64,
     /// REPORT: the record's offset in its partition, or KABI_OFFSET_INVALID if it is not known.
     pub offset: i64,
@@ -59,18 +71,18 @@ pub struct kabi_event_t {
     pub partition: i32,
     /// REPORT: whether a broker has written the record, a KABI_PERSISTED_* number.
     pub persisted: i32,
-    /// REPORT and ERROR: KABI_ERROR_* flags, or-ed together.
+    /// REPORT, ERROR and REQUEST: KABI_ERROR_* flags, or-ed together.
     pub flags: u32,
     /// REPORT: microseconds from send to acknowledgement, or -1 unless the property
-    /// kafkabi.report.latency is true.
+    /// kafkabi.report.latency is true. THROTTLE: for how many microseconds.
     pub latency_us: i64,
     /// ERROR and LOG: how many happenings this event stands for. More than 1 means that equal
     /// errors were merged, or that older log lines were dropped before this one.
     pub count: u64,
-    /// ERROR, LOG and STATISTICS: where the text starts in the bytes that came with the event.
-    /// The text is UTF-8 and followed by a NUL.
+    /// All but REPORT: where the text starts in the bytes that came with the event; for REQUEST it is the
+    /// answer, a JSON document. The text is UTF-8 and followed by a NUL.
     pub text_offset: u64,
-    /// ERROR, LOG and STATISTICS: the text's length in bytes, without the NUL.
+    /// All but REPORT: the text's length in bytes, without the NUL.
     pub text_length: u64,
     /// ASSIGNMENT and COMMIT: where the array of kabi_partition_t starts in the bytes that came with
     /// the event, a multiple of 8. Their metadata is not told.

@@ -28,6 +28,15 @@ pub struct kabi_consumer_t {
     _private: [u8; 0],
 }
 
+/// A client that administers a cluster, of its own or on top of a producer or a consumer.
+///
+/// Made by kabi_admin_new(), kabi_admin_of_producer() or kabi_admin_of_consumer() and released by
+/// kabi_admin_free(). Safe to use from several threads.
+#[repr(C)]
+pub struct kabi_admin_t {
+    _private: [u8; 0],
+}
+
 /// The received records that one kabi_consumer_poll() handed out.
 ///
 /// Keeps the memory that its kabi_record_t entries point to. Released by kabi_batch_free(), after

@@ -9,6 +9,7 @@ typedef enum kind_t {
   KIND_CONFIG,
   KIND_PRODUCER,
   KIND_CONSUMER,
+  KIND_ADMIN,
   KIND_BATCH,
   KIND_CLUSTER,
   KINDS
@@ -19,7 +20,7 @@ typedef struct world_t {
   void *handle[KINDS];
 } world_t;
 /* A cluster of one broker with the topic "calls" of one partition holding some records; a producer of it; a consumer that is
-   assigned it and has handed out a batch. */
+   assigned it and has handed out a batch; an admin of its own. */
 world_t new_world(void);
 void end_world(world_t *world); /* frees what is left */
 void free_handle(kind_t kind, void *handle);
@@ -42,6 +43,8 @@ typedef struct call_t {
   kabi_status_t (*run)(void *handle, int null, kabi_error_t *error);
 } call_t;
 
+/* The time-out that calls of the table wait with, 10 s at first. */
+extern int32_t calls_timeout;
 extern const call_t calls[];
 extern const size_t calls_count;
 

@@ -32,31 +32,34 @@ void harness_role(const char *name, role_body_t body) {
 
 /* ---- checks ---- */
 
-static void failed(const char *file, int line) {
-  __atomic_add_fetch(&failures, 1, __ATOMIC_SEQ_CST);
+#define SHOWN_MAX 20 /* of a failure in a loop the first tell enough */
+
+/* Counts a failure; true if it is to be shown. */
+static int failed(const char *file, int line) {
+  int number = __atomic_add_fetch(&failures, 1, __ATOMIC_SEQ_CST);
+  if (number == SHOWN_MAX + 1) printf("# %s: more failures are not shown\n", current);
+  if (number > SHOWN_MAX) return 0;
   printf("# %s: %s:%d: ", current, file, line);
+  return 1;
 }
 
 int harness_check(const char *file, int line, const char *expression, int holds) {
   if (holds) return 1;
-  failed(file, line);
-  printf("not so: %s\n", expression);
+  if (failed(file, line)) printf("not so: %s\n", expression);
   fflush(stdout);
   return 0;
 }
 
 int harness_equal(const char *file, int line, const char *expression, int64_t want, int64_t got) {
   if (want == got) return 1;
-  failed(file, line);
-  printf("%s is %" PRId64 ", not %" PRId64 "\n", expression, got, want);
+  if (failed(file, line)) printf("%s is %" PRId64 ", not %" PRId64 "\n", expression, got, want);
   fflush(stdout);
   return 0;
 }
 
 int harness_text(const char *file, int line, const char *expression, const char *want, const char *got) {
   if (got != NULL && strcmp(want, got) == 0) return 1;
-  failed(file, line);
-  printf("%s is \"%s\", not \"%s\"\n", expression, got ? got : "(NULL)", want);
+  if (failed(file, line)) printf("%s is \"%s\", not \"%s\"\n", expression, got ? got : "(NULL)", want);
   fflush(stdout);
   return 0;
 }
@@ -107,15 +110,16 @@ int harness_status(const char *file, int line, const char *expression, kabi_stat
     error_is_fresh = 0;
     return 1;
   }
-  failed(file, line);
+  int shown = failed(file, line), fresh = error_is_fresh;
+  error_is_fresh = 0;
+  if (!shown) return 0;
   if (want != got)
     printf("%s gave %s (%d), not %s (%d)", expression, kabi_error_name(got), got, kabi_error_name(want), want);
   else
     printf("%s gave %s with a bad error: %s", expression, kabi_error_name(got), fault);
-  if (error_is_fresh) printf("; error: code %d, \"%.*s\"", thread_error.code, KABI_ERROR_MESSAGE_SIZE - 1, thread_error.message);
+  if (fresh) printf("; error: code %d, \"%.*s\"", thread_error.code, KABI_ERROR_MESSAGE_SIZE - 1, thread_error.message);
   printf("\n");
   fflush(stdout);
-  error_is_fresh = 0;
   return 0;
 }
 
@@ -189,11 +193,15 @@ static int run_body(int index) {
   return failures ? 1 : 0;
 }
 
-/* Who hangs is asked for its stacks first, where a debugger is installed. */
+/* Who hangs is asked for its stacks first, if KABI_TEST_STACKS is set and there is a debugger: those inside of kafkabi or of the test. */
 static void show_stacks(pid_t child) {
-  char command[160];
-  snprintf(command, sizeof command, "command -v gdb >/dev/null && timeout 20 gdb -p %d -batch -ex 'thread apply all bt 25' 2>/dev/null | sed 's/^/#   /'", (int)child);
-  if (run_mode() == MODE_PLAIN && getenv("KABI_TEST_STACKS") != NULL && system(command) != 0) printf("#   (no stacks)\n");
+  char command[512];
+  if (getenv("KABI_TEST_STACKS") == NULL || run_mode() == MODE_VALGRIND) return;
+  snprintf(command, sizeof command,
+           "timeout 30 gdb -p %d -batch -ex 'thread apply all bt 40' 2>/dev/null | awk 'BEGIN{RS=\"\"; FS=\"\\n\"} /src\\/(client|abi)|test_/ {"
+           "for (i = 1; i <= NF; i++) if ($i !~ /library\\/|futex|pthread_cond/) print \"#   \" substr($i, 1, 150)}'",
+           (int)child);
+  if (system(command) != 0) printf("#   (no stacks)\n");
 }
 
 /* SIGCHLD is blocked in the runner: waits for it with a bound, without polling. */
@@ -346,7 +354,7 @@ void new_topic(kabi_cluster_t *cluster, const char *name, int partitions) {
 
 void put(kabi_config_t *config, const char *name, const char *value) { MUST_OK(kabi_config_set(config, name, value, ERR)); }
 
-static kabi_config_t *config_of(const char *servers, const char *group, va_list pairs) {
+static kabi_config_t *config_of(const char *servers, const char *group, int fetching, va_list pairs) {
   kabi_config_t *config = NULL;
   const char *name;
   MUST_OK(kabi_config_new(&config, ERR));
@@ -355,6 +363,7 @@ static kabi_config_t *config_of(const char *servers, const char *group, va_list 
     put(config, "group.id", group);
     put(config, "auto.offset.reset", "earliest");
   }
+  if (fetching) put(config, "fetch.wait.max.ms", "20"); /* the embedded cluster looks for new records once, then sleeps this long */
   while ((name = va_arg(pairs, const char *)) != NULL) put(config, name, va_arg(pairs, const char *));
   return config;
 }
@@ -362,7 +371,7 @@ static kabi_config_t *config_of(const char *servers, const char *group, va_list 
 kabi_config_t *new_config(const char *servers, ...) {
   va_list pairs;
   va_start(pairs, servers);
-  kabi_config_t *config = config_of(servers, NULL, pairs);
+  kabi_config_t *config = config_of(servers, NULL, 0, pairs);
   va_end(pairs);
   return config;
 }
@@ -384,7 +393,7 @@ kabi_consumer_t *consumer_from(kabi_config_t *config) {
 kabi_producer_t *new_producer(const char *servers, ...) {
   va_list pairs;
   va_start(pairs, servers);
-  kabi_config_t *config = config_of(servers, NULL, pairs);
+  kabi_config_t *config = config_of(servers, NULL, 0, pairs);
   va_end(pairs);
   return producer_from(config);
 }
@@ -392,7 +401,7 @@ kabi_producer_t *new_producer(const char *servers, ...) {
 kabi_consumer_t *new_consumer(const char *servers, const char *group, ...) {
   va_list pairs;
   va_start(pairs, group);
-  kabi_config_t *config = config_of(servers, group, pairs);
+  kabi_config_t *config = config_of(servers, group, 1, pairs);
   va_end(pairs);
   return consumer_from(config);
 }

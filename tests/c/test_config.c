@@ -129,7 +129,7 @@ TEST(describe_lists_every_property_as_json) {
   CHECK(has(text, "\"default\"") && has(text, "\"kind\"") && has(text, "\"text\""));
 }
 
-static const char *const secrets[] = {"sasl.password", "ssl.key.password", "ssl.key.pem", "ssl.keystore.password", "sasl.oauthbearer.client.secret"};
+static const char *const secrets[] = {"sasl.password", "ssl.key.password", "ssl.key.pem", "ssl.keystore.password", "sasl.oauthbearer.config"};
 #define SECRET "hush-4711"
 
 TEST(dump_shows_what_was_set_but_no_secret) {

@@ -59,6 +59,12 @@ ROLE(ends) {
     if (strcmp(how, "consumer") == 0) kabi_batch_free(batch);
     return 0;
   }
+  if (strcmp(how, "tls") == 0) {
+    for (int i = 0; i < 4; i++)
+      new_producer(servers, "security.protocol", "ssl", "reconnect.backoff.ms", "1", "reconnect.backoff.max.ms", "1", "kafkabi.log", "off", NULL);
+    unseen(20 + rand() % 50); /* handshakes begin and fail all the time */
+    return 0;
+  }
   kabi_config_t *config = new_config(servers, NULL);
   if (strcmp(how, "callback") == 0) MUST_OK(kabi_config_handler(config, KABI_EVENT_REPORT, exits, NULL, NULL, ERR));
   kabi_producer_t *producer = producer_from(config);
@@ -76,6 +82,14 @@ ROLE(ends) {
     kabi_producer_flush(producer, -1, NULL, NULL);
     for (;;) pause();
   }
+  if (strcmp(how, "child") == 0) {
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) return 0; /* what the parent left open is not the child's */
+    return wait_child(child, 10000);
+  }
+  if (strcmp(how, "quick") == 0) quick_exit(6);
+  if (strcmp(how, "_exit") == 0) _exit(7);
   if (strcmp(how, "atexit") == 0) atexit(shutdown_at_exit);
   return 0;
 }
@@ -99,5 +113,25 @@ TEST(with_clients_of_a_living_cluster_open) {
 TEST(from_a_callback) {
   start();
   ends("callback", bootstrap(cluster), 3);
+  kabi_cluster_free(cluster);
+}
+
+/* OpenSSL takes itself apart when the program ends, while librdkafka's threads may be inside of it. */
+TEST(while_tls_connects) {
+  start();
+  for (int i = 0; i < scaled(20, 2); i++) ends("tls", bootstrap(cluster), 0);
+  kabi_cluster_free(cluster);
+}
+
+TEST(from_main_of_a_child) {
+  start();
+  ends("child", bootstrap(cluster), 0);
+  kabi_cluster_free(cluster);
+}
+
+TEST(past_the_exit_handlers) {
+  start();
+  ends("quick", bootstrap(cluster), 6);
+  ends("_exit", bootstrap(cluster), 7);
   kabi_cluster_free(cluster);
 }

@@ -143,6 +143,7 @@ static void makes_and_frees(world_t *world) {
 }
 
 TEST(forks_in_the_middle_of_work) {
+  if (run_mode() == MODE_ASAN) harness_skip("threads of the child get stacks that AddressSanitizer has marked for threads of the parent");
   world_t world = new_world();
   worker_t worker = {&world, 0};
   pthread_t thread;

@@ -166,6 +166,13 @@ TEST(closed_consumers) {
   end_world(&world);
 }
 
+TEST(closed_admins) {
+  world_t world = new_world();
+  MUST_OK(kabi_admin_close((kabi_admin_t *)world.handle[KIND_ADMIN], patience(10000), ERR));
+  check_closed(&world, KIND_ADMIN);
+  end_world(&world);
+}
+
 /* ---- pointers and numbers ---- */
 
 TEST(required_pointers_that_are_null) {
@@ -252,6 +259,7 @@ static void *use_at_random(void *argument) {
 
 TEST(threads_use_close_and_free_the_same_handles) {
   int rounds = scaled(5, 1);
+  calls_timeout = 5; /* most of them get in each other's way */
   for (int round = 0; round < rounds; round++) {
     pthread_t threads[4];
     world_t world = new_world();

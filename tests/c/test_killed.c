@@ -131,14 +131,17 @@ ROLE(produce) {
   kabi_producer_t *producer = new_producer(argv[0], NULL);
   int32_t topic = topic_of(producer, "work");
   kabi_event_t event;
+  uint64_t reported = 0;
   for (uint64_t i = 0;; i++) {
     char value[16];
     snprintf(value, sizeof value, "%" PRIu64, i);
     kabi_message_t message = message_of(topic, 0, NULL, value);
     message.token = i;
     MUST_OK(kabi_producer_send(producer, &message, 10000, ERR));
-    while (drain_rest(producer, &event, 1) == 1)
-      if (event.code == 0) work_off((int64_t)event.token);
+    while (i + 1 - reported > 100 ? drain_reports(producer, &event, 1) == 1 : drain_rest(producer, &event, 1) == 1) {
+      MUST(event.code == 0 && event.token == reported++);
+      work_off((int64_t)event.token);
+    }
   }
 }
 

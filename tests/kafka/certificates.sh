@@ -3,6 +3,8 @@
 # In the folder: ca.pem; client.pem, client.key, client-encrypted.key (password client-secret); other-ca.pem, which
 # signed nothing but the untrusted listener's; stranger.pem and .key, a client of that other authority.
 
+NAMES=subjectAltName=DNS:localhost,IP:127.0.0.1
+
 make_certificates() { # FOLDER
   command -v openssl >/dev/null || die "the command openssl is missing: run scripts/setup --tests"
   mkdir -p "$1"
@@ -13,12 +15,12 @@ sign_all() {
   set -e
   authority ca
   authority other-ca
-  leaf server localhost ca "subjectAltName=DNS:localhost,IP:127.0.0.1"
+  leaf server localhost ca "$NAMES"
   leaf wrong-host elsewhere.example ca "subjectAltName=DNS:elsewhere.example"
-  leaf untrusted localhost other-ca "subjectAltName=DNS:localhost,IP:127.0.0.1"
+  leaf untrusted localhost other-ca "$NAMES"
   leaf client dave ca "extendedKeyUsage=clientAuth"
   leaf stranger dave other-ca "extendedKeyUsage=clientAuth"
-  expired_leaf expired localhost "subjectAltName=DNS:localhost,IP:127.0.0.1"
+  expired_leaf expired localhost "$NAMES"
   openssl pkcs8 -topk8 -in client.key -out client-encrypted.key -passout pass:client-secret
   store server ca
   store wrong-host ca

@@ -1,6 +1,7 @@
 //! The embedded cluster's exports as C calls them.
 
 use super::*;
+use crate::abi::cluster_faults::kabi_cluster_inject_errors;
 use crate::record::KABI_BROKER_ALL;
 use crate::status::{
     KABI_STATUS_ARGUMENT, KABI_STATUS_BUFFER_TOO_SMALL, KABI_STATUS_HANDLE, KABI_STATUS_OK,

@@ -2,13 +2,13 @@
 
 use super::*;
 use crate::client::config::Config;
-use crate::rd::client::{Client, Kind};
+use crate::rd::client::{Client, Hooks, Kind};
 use crate::rd::partitions::PartitionList;
 use crate::rd::produce::{OutMessage, Staging};
 use crate::rd::queue::{EventKind, Queue};
 use crate::rd::topic::Topic;
 use crate::record::KABI_REQUEST_PRODUCE;
-use crate::status::{KABI_STATUS_ARGUMENT, KABI_STATUS_MSG_TIMED_OUT};
+use crate::status::{KABI_STATUS_ARGUMENT, KABI_STATUS_MSG_TIMED_OUT, KABI_STATUS_TRANSPORT};
 use std::sync::Arc;
 
 const TOPIC_ALREADY_EXISTS: i32 = 36;
@@ -134,7 +134,7 @@ fn client(kind: Kind, cluster: &Cluster, properties: &[(&str, &str)]) -> (Arc<Cl
         config.set(name, value).unwrap();
     }
     let (conf, settings) = config.build(kind).unwrap();
-    let client = Client::new(kind, conf, settings.events, None).unwrap();
+    let client = Client::new(kind, conf, settings.events, Hooks::default()).unwrap();
     let queue = client.main_queue().unwrap();
     (client, queue)
 }

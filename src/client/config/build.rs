@@ -6,8 +6,8 @@ use super::describe::{description, For};
 use super::{check, own, Config};
 use crate::error::{Error, Result};
 use crate::rd;
-use crate::rd::conf::{Conf, Events, Logs, Refused};
-use crate::record::{KABI_EVENT_LOG, KABI_EVENT_REPORT, KABI_EVENT_STATISTICS};
+use crate::rd::conf::{Conf, Events, Logs, Refused, Tokens};
+use crate::record::{KABI_EVENT_LOG, KABI_EVENT_REPORT, KABI_EVENT_STATISTICS, KABI_EVENT_TOKEN};
 use std::hash::{BuildHasher, Hasher};
 use std::time::Duration;
 
@@ -18,6 +18,7 @@ const AUTO_COMMIT: &str = "enable.auto.commit";
 const TRANSACTIONAL: &str = "transactional.id";
 const TRANSACTION_TIMEOUT: &str = "transaction.timeout.ms";
 const MESSAGE_TIMEOUT: &str = "message.timeout.ms";
+const STATISTICS_INTERVAL: &str = "statistics.interval.ms";
 const QUEUE_MAX: &str = "queue.buffering.max.messages";
 
 /// What the client layer needs to know of its configuration.
@@ -90,9 +91,12 @@ impl Config {
             Logs::Stderr
         };
         let events = Events {
-            reports: !consumer,
+            reports: kind == rd::client::Kind::Producer,
             errors: true,
-            statistics: self.mask & KABI_EVENT_STATISTICS != 0,
+            // The latest is kept for the metrics, whether the program wants events of it or not.
+            statistics: self.mask & KABI_EVENT_STATISTICS != 0
+                || self.number(STATISTICS_INTERVAL)? > 0,
+            tokens: self.tokens()?,
             logs,
         };
         Ok(Settings {
@@ -111,6 +115,23 @@ impl Config {
             partition_eof: self.flag("enable.partition.eof")?,
             group_id,
             session_timeout: millis(self.number("session.timeout.ms")?),
+        })
+    }
+
+    /// Who is asked for tokens. Without SASL/OAUTHBEARER nobody is, whatever is set.
+    fn tokens(&self) -> Result<Tokens> {
+        let bearer = self
+            .effective("sasl.mechanisms")?
+            .is_some_and(|m| m.eq_ignore_ascii_case("OAUTHBEARER"));
+        if !bearer || self.set_value("sasl.oauthbearer.method") == Some("oidc") {
+            return Ok(Tokens::Nobody);
+        }
+        if self.flag("enable.sasl.oauthbearer.unsecure.jwt")? {
+            return Ok(Tokens::Unsecured);
+        }
+        Ok(match self.mask & KABI_EVENT_TOKEN {
+            0 => Tokens::Nobody,
+            _ => Tokens::Queue,
         })
     }
 
@@ -142,7 +163,7 @@ impl Config {
             rd::client::Kind::Producer if self.mask & KABI_EVENT_REPORT == 0 => {
                 self.pass_on(conf, "delivery.report.only.error", "true")
             }
-            rd::client::Kind::Producer => Ok(()),
+            rd::client::Kind::Producer | rd::client::Kind::Admin => Ok(()),
             rd::client::Kind::Consumer => {
                 self.pass_on(conf, "enable.auto.offset.store", "false")?;
                 if s.group_id.is_some() {

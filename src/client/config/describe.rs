@@ -4,6 +4,7 @@
 use super::own;
 use crate::error::{Error, Result};
 use crate::rd::conf::{properties_table, Conf, Refused};
+use crate::rd::fork::Whole;
 use crate::status::KABI_STATUS_SYSTEM;
 use once_cell::sync::OnceCell;
 use serde::Serialize;
@@ -130,12 +131,20 @@ impl Description {
 /// All properties, parsed at the first use.
 pub fn description() -> Result<&'static Description> {
     static DESCRIPTION: OnceCell<Description> = OnceCell::new();
+    if let Some(description) = DESCRIPTION.get() {
+        return Ok(description);
+    }
+    let _whole = Whole::begin(); // a child of a fork would wait for ever for what was begun
     DESCRIPTION.get_or_try_init(build)
 }
 
 /// The JSON document of all properties.
 pub fn describe() -> Result<&'static str> {
     static DOCUMENT: OnceCell<String> = OnceCell::new();
+    if let Some(document) = DOCUMENT.get() {
+        return Ok(document);
+    }
+    let _whole = Whole::begin();
     let document = DOCUMENT.get_or_try_init(|| {
         serde_json::to_string_pretty(description()?).map_err(|e| {
             Error::new(

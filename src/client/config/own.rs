@@ -182,7 +182,7 @@ pub(super) const MANAGED: &[Managed] = &[
     managed("ssl_key", None, "use ssl.key.pem"),
     managed("ssl_certificate", None, "use ssl.certificate.pem"),
     managed("ssl_ca", None, "use ssl.ca.pem"),
-    managed("throttle_cb", None, NOT_OFFERED),
+    managed("throttle_cb", None, HANDLER),
     managed("socket_cb", None, NOT_OFFERED),
     managed("connect_cb", None, NOT_OFFERED),
     managed("closesocket_cb", None, NOT_OFFERED),
@@ -190,7 +190,7 @@ pub(super) const MANAGED: &[Managed] = &[
     managed("resolve_cb", None, NOT_OFFERED),
     managed("ssl_engine_callback_data", None, NOT_OFFERED),
     managed("ssl.certificate.verify_cb", None, NOT_OFFERED),
-    managed("oauthbearer_token_refresh_cb", None, NOT_OFFERED),
+    managed("oauthbearer_token_refresh_cb", None, HANDLER),
     managed("interceptors", None, "use plugin.library.paths"),
     managed("msg_order_cmp", None, NOT_OFFERED),
 ];

@@ -2,7 +2,7 @@
 
 use super::describe::parse;
 use super::*;
-use crate::rd::client::{Client, Kind as ClientKind};
+use crate::rd::client::{Client, Hooks, Kind as ClientKind};
 use crate::rd::conf::{self as rd_conf, properties_table, Logs};
 use crate::status::KABI_STATUS_ARGUMENT;
 use std::time::Duration;
@@ -227,7 +227,7 @@ fn secrets_are_never_shown() {
     assert!(!format!("{c:?}").contains(SECRET) && format!("{c:?}").contains("sasl.password"));
     c.set("bootstrap.servers", "127.0.0.1:1").unwrap();
     let error = match c.build(ClientKind::Producer) {
-        Ok((conf, s)) => Client::new(ClientKind::Producer, conf, s.events, None).err(),
+        Ok((conf, s)) => Client::new(ClientKind::Producer, conf, s.events, Hooks::default()).err(),
         Err(error) => Some(error),
     };
     assert!(!format!("{error:?}").contains(SECRET), "{error:?}");
@@ -316,13 +316,13 @@ fn idempotence_gives_way_to_what_conflicts() {
             c.get("enable.idempotence").unwrap().as_deref(),
             Some("false")
         );
-        Client::new(ClientKind::Producer, conf, s.events, None).unwrap();
+        Client::new(ClientKind::Producer, conf, s.events, Hooks::default()).unwrap();
         // Asked for explicitly, the conflict is the program's, and librdkafka names it.
         let mut c = c.clone();
         c.set("enable.idempotence", "true").unwrap();
         let (conf, s) = built(&c, ClientKind::Producer);
         assert!(
-            Client::new(ClientKind::Producer, conf, s.events, None).is_err(),
+            Client::new(ClientKind::Producer, conf, s.events, Hooks::default()).is_err(),
             "{name}"
         );
     }
@@ -338,7 +338,7 @@ fn idempotence_gives_way_to_what_conflicts() {
             Some("true"),
             "{name}"
         );
-        Client::new(ClientKind::Producer, conf, s.events, None).unwrap();
+        Client::new(ClientKind::Producer, conf, s.events, Hooks::default()).unwrap();
     }
     let c = config(&[
         ("transactional.id", "t"),
@@ -347,7 +347,7 @@ fn idempotence_gives_way_to_what_conflicts() {
     let (conf, s) = built(&c, ClientKind::Producer);
     assert_eq!(s.message_timeout, Some(Duration::from_secs(5)));
     assert!(s.transactional);
-    Client::new(ClientKind::Producer, conf, s.events, None).unwrap();
+    Client::new(ClientKind::Producer, conf, s.events, Hooks::default()).unwrap();
 }
 
 #[test]
@@ -379,7 +379,7 @@ fn each_kind_of_client_gets_its_own() {
     assert!(s.partition_eof && s.auto_commit && s.handled_explicit && !s.events.reports);
     assert_eq!(s.group_id.as_deref(), Some("g"));
     assert_eq!(s.session_timeout, Duration::from_secs(6));
-    let client = Client::new(ClientKind::Consumer, conf, s.events, None).unwrap();
+    let client = Client::new(ClientKind::Consumer, conf, s.events, Hooks::default()).unwrap();
     assert!(client.consumer_queue().is_some());
 
     let (conf, s) = built(&c, ClientKind::Producer);
@@ -400,7 +400,7 @@ fn a_consumer_without_a_group_reads_all_the_same() {
     );
     assert_eq!(conf.get("enable.auto.commit").as_deref(), Some("false"));
     assert!(s.group_id.is_none() && !s.auto_commit);
-    let client = Client::new(ClientKind::Consumer, conf, s.events, None).unwrap();
+    let client = Client::new(ClientKind::Consumer, conf, s.events, Hooks::default()).unwrap();
     assert!(client.consumer_queue().is_some());
     let c = config(&[("enable.auto.commit", "true")]);
     assert!(c

@@ -3,6 +3,9 @@
 use super::{Consumer, Core, Key, Partition, SLICE};
 use crate::error::{Error, Result};
 use crate::rd::partitions::PartitionList;
+use crate::record::{
+    KABI_OFFSET_BEGINNING, KABI_OFFSET_END, KABI_OFFSET_INVALID, KABI_OFFSET_STORED,
+};
 use crate::status::KABI_STATUS_STATE;
 use std::time::{Duration, Instant};
 
@@ -83,6 +86,7 @@ impl Consumer {
 
     /// Reads exactly these partitions, from the offsets given.
     pub fn assign(&self, partitions: &[Partition<'_>]) -> Result<()> {
+        partitions.iter().try_for_each(check_start)?;
         let list = self.core.list(partitions)?;
         self.visit("assign", |core, pull| {
             core.need_no_subscription("assign")?;
@@ -106,6 +110,7 @@ impl Consumer {
 
     /// Reads these partitions too, from the offsets given.
     pub fn assign_more(&self, partitions: &[Partition<'_>]) -> Result<()> {
+        partitions.iter().try_for_each(check_start)?;
         let list = self.core.list(partitions)?;
         self.visit("incremental assign", |core, _| {
             core.need_no_subscription("incremental assign")?;
@@ -201,5 +206,19 @@ impl Core {
             })
             .collect();
         self.list(&partitions)
+    }
+}
+
+/// librdkafka gives up the assignment of before when it refuses an offset, so that is done here.
+fn check_start(p: &Partition<'_>) -> Result<()> {
+    match p.offset {
+        0..
+        | KABI_OFFSET_BEGINNING
+        | KABI_OFFSET_END
+        | KABI_OFFSET_STORED
+        | KABI_OFFSET_INVALID => Ok(()),
+        other => Err(Error::argument(format!(
+            "assign at offset {other}: it is 0 or more, or one of KABI_OFFSET_*"
+        ))),
     }
 }

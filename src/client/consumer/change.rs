@@ -129,7 +129,7 @@ impl Core {
         let told = told(change, partitions, &keys, generation);
         if self.apply_by_call {
             self.events.push_change(told);
-            self.queue.wake();
+            self.bell.ring();
             return;
         }
         match self.listen(&told) {
@@ -142,7 +142,7 @@ impl Core {
                 self.apply();
                 self.tracking
                     .with(|state| state.changes.failed = Some(answer));
-                self.queue.wake();
+                self.bell.ring();
             }
         }
     }

@@ -3,7 +3,7 @@
 use super::{Consumer, Core, Key, Partition, SLICE};
 use crate::client::lifetime::{deadline_of, remaining_up_to};
 use crate::error::{Error, Result};
-use crate::rd::partitions::PartitionList;
+use crate::rd::partitions::{Element, PartitionList};
 use crate::rd::queue::EventKind;
 use crate::status::KABI_STATUS_NO_OFFSET;
 use std::sync::atomic::Ordering;
@@ -61,18 +61,54 @@ impl Consumer {
     ) -> Result<()> {
         self.need_group("commit")?;
         check_offsets(partitions)?;
-        let list = self.core.list(partitions)?;
+        let deadline = deadline_of(timeout);
         let wakes = self.core.wakes.load(Ordering::SeqCst);
-        let go_on = || self.core.go_on(wakes, "commit");
-        let outcome = self
-            .core
-            .commit(Some(&list), deadline_of(timeout), timeout_ms, go_on);
-        if let Some(answers) = outcome.partitions {
-            for (i, element) in answers.iter().enumerate() {
-                status(i, element.code());
+        let mut codes = self.commit_list(partitions, deadline, timeout_ms, wakes)?;
+        // librdkafka gives all partitions the code of the last one that failed. A commit can be
+        // repeated, so ask for each one's own.
+        if codes.len() > 1 && codes.iter().all(|&code| code != 0) {
+            for (code, partition) in codes.iter_mut().zip(partitions) {
+                let one = std::slice::from_ref(partition);
+                let own = self.commit_list(one, deadline, timeout_ms, wakes)?;
+                *code = own.first().copied().unwrap_or(*code);
             }
         }
-        outcome.result
+        let mut result = Ok(());
+        for (i, (&code, p)) in codes.iter().zip(partitions).enumerate() {
+            status(i, code);
+            if code != 0 && result.is_ok() {
+                let name = &self.core.topics.get(p.key.0)?.name;
+                result = Err(Error::of_code(
+                    code,
+                    &format!("commit of {name}[{}]", p.key.1),
+                ));
+            }
+        }
+        result
+    }
+
+    /// Commits these offsets: each partition's code, in the order given.
+    fn commit_list(
+        &self,
+        partitions: &[Partition<'_>],
+        deadline: Option<Instant>,
+        timeout_ms: i32,
+        wakes: u64,
+    ) -> Result<Vec<i32>> {
+        let list = self.core.list(partitions)?;
+        let go_on = || self.core.go_on(wakes, "commit");
+        let outcome = self.core.commit(Some(&list), deadline, timeout_ms, go_on);
+        let Some(answers) = outcome.partitions else {
+            // Without an answer for each, there is one for all.
+            return outcome.result.map(|()| vec![0; partitions.len()]);
+        };
+        // The answer is in an order of its own.
+        let code_of = |p: &Partition<'_>| -> Result<i32> {
+            let name = &*self.core.topics.get(p.key.0)?.name;
+            let same = |e: &Element<'_>| e.partition() == p.key.1 && e.topic() == name;
+            Ok(answers.iter().find(same).map_or(0, |e| e.code()))
+        };
+        partitions.iter().map(code_of).collect()
     }
 
     /// Asks what is committed, a result for each partition.

@@ -4,6 +4,7 @@
 
 mod aside;
 mod assignment;
+mod bell;
 mod change;
 mod close;
 mod commit;
@@ -23,16 +24,25 @@ pub use ledger::Key;
 pub use offsets::Answer;
 pub use poll::{HeldBatch, PackedBatch};
 
+use crate::client::admin::Base;
 use crate::client::config::Config;
 use crate::client::events::Events;
+use crate::client::hints;
 use crate::client::lifetime::{Control, Held};
+use crate::client::metrics::{document, OfEvents, Own};
+use crate::client::service::throttled;
 use crate::client::topics::Topics;
 use crate::error::{Error, Result};
-use crate::rd::client::{Client, Kind};
+use crate::rd::client::{Client, Hooks, Kind};
 use crate::rd::message::Messages;
 use crate::rd::partitions::PartitionList;
 use crate::rd::queue::Queue;
-use crate::record::{KABI_EVENT_ASSIGNMENT, KABI_EVENT_LOG, KABI_OFFSET_INVALID};
+use crate::rd::sasl::Token;
+use crate::rd::transaction::GroupMetadata;
+use crate::record::{
+    KABI_EVENT_ASSIGNMENT, KABI_EVENT_LOG, KABI_EVENT_REQUEST, KABI_OFFSET_INVALID,
+};
+use bell::Bell;
 use change::Hook;
 use commit_async::Commits;
 use gate::{Gate, Pull};
@@ -52,7 +62,7 @@ struct Core {
     gate: Gate,
     topics: Topics,
     /// Where records and assignment changes come from.
-    queue: Arc<Queue>,
+    bell: Arc<Bell>,
     /// Where everything else comes from.
     main_queue: Queue,
     client: Arc<Client>,
@@ -100,25 +110,31 @@ impl Consumer {
         let hook = Hook {
             core: Arc::clone(&core_cell),
         };
-        let client = Client::new(Kind::Consumer, conf, settings.events, Some(Box::new(hook)))?;
+        let events = Arc::new(Events::new(settings.mask, settings.events_max));
+        let hooks = Hooks {
+            rebalance: Some(Box::new(hook)),
+            throttled: throttled(&events),
+        };
+        let client =
+            Client::new(Kind::Consumer, conf, settings.events, hooks).map_err(hints::making)?;
         if settings.mask & KABI_EVENT_LOG != 0 {
             client.logs_to_main_queue()?;
         }
         let no_queue = || Error::system("asking for the consumer's queues");
         let main_queue = client.main_queue().ok_or_else(no_queue)?;
-        let queue = Arc::new(client.consumer_queue().ok_or_else(no_queue)?);
-        let events = Arc::new(Events::new(settings.mask, settings.events_max));
-        let weak = Arc::downgrade(&queue);
+        let queue = client.consumer_queue().ok_or_else(no_queue)?;
+        let bell = Arc::new(Bell::new(queue));
+        let weak = Arc::downgrade(&bell);
         // A poll for records runs the handlers, so an event ends its wait.
         events.set_hook(move || {
-            if let Some(queue) = weak.upgrade() {
-                queue.wake();
+            if let Some(bell) = weak.upgrade() {
+                bell.ring();
             }
         });
         let core = Arc::new(Core {
             gate: Gate::new(Pull::new(Messages::new(&client), Messages::new(&client))),
             topics: Topics::default(),
-            queue,
+            bell,
             main_queue,
             client,
             tracking: Tracking::default(),
@@ -154,6 +170,17 @@ impl Consumer {
         &self.core.control
     }
 
+    /// For an admin on top of it.
+    pub fn base(&self) -> Base {
+        Base {
+            client: Arc::clone(&self.core.client),
+            control: Arc::clone(&self.core.control),
+            hold: Box::new(self.core.clone()),
+            noun: "consumer",
+            wants_events: self.core.events.wants(KABI_EVENT_REQUEST),
+        }
+    }
+
     pub fn topic(&self, name: &str) -> Result<i32> {
         self.core.topics.number(&self.core.client, name)
     }
@@ -162,20 +189,42 @@ impl Consumer {
         self.core.topics.get(number).map(|entry| &*entry.name)
     }
 
+    /// Statistics and counters, as JSON.
+    pub fn metrics(&self, handles_alive: usize) -> String {
+        let own = Own {
+            client: "consumer",
+            events: OfEvents::of(&self.core.events),
+            records: None,
+            batches_alive: Some(self.core.batches.load(Ordering::SeqCst)),
+            handles_alive,
+        };
+        document(&self.core.events, &own)
+    }
+
+    /// Hands a token for SASL/OAUTHBEARER over.
+    pub fn set_token(&self, token: &Token<'_>) -> Result<()> {
+        self.core.client.set_token(token)
+    }
+
+    /// Says that there is no token to be had.
+    pub fn set_token_failure(&self, why: &str) -> Result<()> {
+        self.core.client.set_token_failure(why)
+    }
+
     /// Ends the poll for records and the one for events in progress, or else the next one of each, and
     /// other waits in progress.
     pub fn wake(&self) {
         self.core.wakes.fetch_add(1, Ordering::SeqCst);
         self.core.woken.store(true, Ordering::SeqCst);
         self.core.events.wake();
-        self.core.queue.wake();
+        self.core.bell.ring();
     }
 
     /// Calls that wait give up with CLOSED from now on.
     pub fn begin_close(&self) {
         self.core.closing.store(true, Ordering::SeqCst);
         self.core.events.nudge();
-        self.core.queue.wake();
+        self.core.bell.ring();
     }
 
     fn need_group(&self, doing: &str) -> Result<()> {
@@ -195,6 +244,17 @@ impl Consumer {
         Ok(position.unwrap_or(KABI_OFFSET_INVALID))
     }
 
+    /// What a transaction has to know to commit offsets for this consumer's group: the partitions, by its
+    /// topic numbers, and who it is in the group.
+    pub(super) fn for_transaction(
+        &self,
+        partitions: &[Partition<'_>],
+    ) -> Result<(PartitionList, GroupMetadata)> {
+        self.need_group("transaction offsets")?;
+        let list = self.core.list(partitions)?;
+        Ok((list, GroupMetadata::of(&self.core.client)?))
+    }
+
     /// The first `count` records of a batch are handled.
     pub fn handled(&self, number: u64, count: usize) -> Result<()> {
         let core = &self.core;
@@ -211,7 +271,7 @@ impl Consumer {
         let wakes = core.wakes.load(Ordering::SeqCst);
         let visit = core
             .gate
-            .visit(None, || core.go_on(wakes, doing), || core.queue.wake())?;
+            .visit(None, || core.go_on(wakes, doing), || core.bell.ring())?;
         let mut visit = visit.ok_or_else(|| Error::closed("consumer"))?;
         let outcome = visit.with(|pull| body(core, pull));
         drop(visit);
@@ -223,21 +283,7 @@ impl Consumer {
 impl Core {
     /// A list of librdkafka's with these partitions.
     fn list(&self, partitions: &[Partition<'_>]) -> Result<PartitionList> {
-        let mut list = PartitionList::new(partitions.len())?;
-        for p in partitions {
-            let (topic, partition) = p.key;
-            if partition < 0 {
-                return Err(Error::argument(format!(
-                    "partition {partition} is negative"
-                )));
-            }
-            let name = &self.topics.get(topic)?.name;
-            list.add(name, partition)?
-                .offset(p.offset)
-                .leader_epoch(p.leader_epoch)
-                .metadata(p.metadata);
-        }
-        Ok(list)
+        crate::client::partitions::list(&self.topics, partitions)
     }
 
     /// Whether a wait that began at `wakes` is to go on.

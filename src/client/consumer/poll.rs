@@ -67,7 +67,7 @@ impl Consumer {
     /// Lets records signal the events' descriptor too.
     pub fn signal_records(&self) -> Result<()> {
         let descriptor = self.core.events.descriptor()?;
-        self.core.queue.signal_fd(descriptor.write_fd());
+        self.core.bell.queue.signal_fd(descriptor.write_fd());
         // What came before has signalled nobody.
         self.core.events.refresh_signal();
         Ok(())
@@ -134,7 +134,7 @@ fn check_max(max: usize) -> Result<usize> {
 impl Core {
     /// There is something for the next poll for records.
     pub fn has_records(&self) -> bool {
-        self.gate.has_withheld() || !self.queue.is_empty()
+        self.gate.has_withheld() || !self.bell.queue.is_empty()
     }
 
     pub(super) fn number(&self, numbers: &mut Numbers, message: MessageRef<'_>) -> i32 {
@@ -170,13 +170,14 @@ impl Core {
                 .store(&self.client, &self.topics, |s| Ok(s.ledger.handled_all()))?;
         }
         loop {
+            let rings = self.bell.rings();
             dispatch()?;
             self.look_up()?;
             let Some(mut access) = self.gate.enter(deadline, || self.look_up())? else {
                 return Ok(None);
             };
             let (taken, is_over) = access.with(|pull| {
-                let time_is_up = self.pull(pull, max, deadline)?;
+                let time_is_up = self.pull(pull, max, deadline, rings)?;
                 if self.has_pending() {
                     return Ok((None, true));
                 }
@@ -220,10 +221,18 @@ impl Core {
 
     /// Sees to it that something is withheld, if anything comes before the deadline or a wake. True when
     /// the time is up.
-    fn pull(&self, pull: &mut Pull, max: usize, deadline: Option<Instant>) -> Result<bool> {
+    fn pull(
+        &self,
+        pull: &mut Pull,
+        max: usize,
+        deadline: Option<Instant>,
+        rings: u64,
+    ) -> Result<bool> {
         if !pull.withheld.is_empty() {
             // Takes nothing; librdkafka is to see that the program polls, for max.poll.interval.ms.
-            self.queue.consume(Duration::ZERO, 0, &mut pull.withheld);
+            self.bell
+                .queue
+                .consume(Duration::ZERO, 0, &mut pull.withheld);
             return Ok(false);
         }
         if let Some((code, text)) = self.client.fatal_error() {
@@ -235,7 +244,9 @@ impl Core {
         let wait = remaining_up_to(deadline, WAIT_MAX);
         // What is there comes in one call; only an empty queue is waited for, and then for one record.
         self.pull_more(pull, Duration::ZERO, max)?;
-        if pull.withheld.is_empty() && !wait.is_zero() && !self.has_pending() {
+        // A ring before this was eaten by that look; one after it ends the wait.
+        let called = self.bell.rings() != rings;
+        if pull.withheld.is_empty() && !wait.is_zero() && !called && !self.has_pending() {
             self.pull_more(pull, wait, 1)?;
             if !pull.withheld.is_empty() && max > 1 && !self.has_pending() {
                 self.pull_more(pull, Duration::ZERO, max - 1)?;
@@ -250,7 +261,7 @@ impl Core {
     /// partitions of both.
     pub(super) fn pull_more(&self, pull: &mut Pull, wait: Duration, max: usize) -> Result<()> {
         let earlier = pull.withheld.take();
-        self.queue.consume(wait, max, &mut pull.withheld);
+        self.bell.queue.consume(wait, max, &mut pull.withheld);
         self.after_pull(pull, earlier)
     }
 

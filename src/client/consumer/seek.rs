@@ -55,7 +55,7 @@ impl Consumer {
             }
             return first_error;
         }
-        let visit = core.gate.visit(deadline, go_on, || core.queue.wake())?;
+        let visit = core.gate.visit(deadline, go_on, || core.bell.ring())?;
         let mut visit = visit.ok_or_else(|| Error::timed_out("seek", timeout_ms))?;
         visit.with(|pull| {
             let assigned: HashSet<Key> = core.assignment()?.into_iter().collect();

@@ -88,25 +88,25 @@ impl Events {
     }
 
     /// Hands events to `handle`, in runs of one kind, with the bytes that their texts are in. Waits for
-    /// the first; returns how many were handed over. `handle` returns not 0 to end the poll.
+    /// the first; `count` tells how many were handed over. `handle` returns not 0 to end the poll.
     pub fn poll(
         &self,
         deadline: Option<Instant>,
+        count: &mut usize,
         mut handle: impl FnMut(&[kabi_event_t], &[u8]) -> i32,
-    ) -> Result<usize> {
+    ) -> Result<()> {
         let mut turn = self.turn()?;
         match self.wait(&mut turn.draining, deadline)? {
             Next::Some => {}
-            Next::TimedOut => return Ok(0),
+            Next::TimedOut => return Ok(()),
             Next::Woken => return Err(Error::interrupted("the poll for events")),
         }
-        let mut count = 0;
-        while count < POLL_EVENTS_MAX {
+        while *count < POLL_EVENTS_MAX {
             if turn.draining.is_empty() && !self.receive(&mut turn.draining) {
                 break;
             }
             let (handed, answer) = self.hand_over(&mut turn.draining, &mut handle);
-            count += handed;
+            *count += handed;
             if answer != 0 {
                 return Err(Error::new(
                     KABI_STATUS_CALLBACK_FAILED,
@@ -114,7 +114,7 @@ impl Events {
                 ));
             }
         }
-        Ok(count)
+        Ok(())
     }
 
     /// Hands over one chunk of reports or one event with a text. It counts as handed over whatever the
@@ -133,6 +133,7 @@ impl Events {
             let answer = handle(reports, &[]);
             draining.reports.clear();
             draining.reported = 0;
+            self.counts.drained.add(count as u64);
             self.slots.give(count);
             return (count, answer);
         }
@@ -146,6 +147,7 @@ impl Events {
             return (0, 0);
         };
         let answer = handle(&[event], bytes);
+        self.counts.drained.add(1);
         self.slots.give(usize::from(told.slot));
         (1, answer)
     }
@@ -204,6 +206,7 @@ impl Events {
         }
         draining.reported += count;
         taken.events += count;
+        self.counts.drained.add(count as u64);
         self.slots.give(count);
         true
     }
@@ -226,6 +229,7 @@ impl Events {
         };
         *place = event;
         taken.events += 1;
+        self.counts.drained.add(1);
         taken.bytes = at + told.size();
         self.slots.give(usize::from(told.slot));
         draining.told.pop_front();

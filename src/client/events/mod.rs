@@ -7,10 +7,12 @@
 //! something.
 
 mod boxes;
+mod counts;
 mod drain;
 mod slots;
 
 pub use boxes::{Told, ToldPartition};
+pub use counts::{Count, Counts};
 pub use drain::Taken;
 pub use slots::Slots;
 
@@ -27,7 +29,7 @@ use drain::Draining;
 use once_cell::sync::OnceCell;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 /// Chunks in the channel. Past this, reports gather in one chunk beside it.
 const CHANNEL_CHUNKS: usize = 1024;
@@ -77,6 +79,9 @@ pub struct Events {
     descriptor: OnceCell<Descriptor>,
     /// The descriptor is readable, or about to be.
     signalled: AtomicBool,
+    /// The latest statistics that librdkafka gave.
+    statistics: Mutex<Option<Arc<str>>>,
+    pub counts: Counts,
     /// Failed reports since they were last asked for.
     failed: AtomicU64,
     hook: OnceCell<Hook>,
@@ -104,6 +109,8 @@ impl Events {
             finished: AtomicBool::new(false),
             descriptor: OnceCell::new(),
             signalled: AtomicBool::new(false),
+            statistics: Mutex::default(),
+            counts: Counts::default(),
             failed: AtomicU64::new(0),
             hook: OnceCell::new(),
             more: OnceCell::new(),
@@ -145,6 +152,7 @@ impl Events {
     }
 
     pub fn count_failed(&self, count: u64) {
+        self.counts.failed.add(count);
         self.failed.fetch_add(count, Ordering::Relaxed);
     }
 
@@ -158,6 +166,7 @@ impl Events {
     }
 
     pub fn push_error(&self, code: i32, flags: u32, text: String) {
+        self.counts.errors.add(1);
         self.push_boxed(KABI_EVENT_ERROR, Item::Errors, |b| {
             b.add_error(code, flags, text)
         });
@@ -168,6 +177,7 @@ impl Events {
     }
 
     pub fn push_statistics(&self, text: String) {
+        *lock(&self.statistics) = Some(text.as_str().into());
         self.push_boxed(KABI_EVENT_STATISTICS, Item::Statistics, |b| {
             b.set_statistics(text)
         });
@@ -279,6 +289,15 @@ impl Events {
         if self.has_some() {
             self.signal();
         }
+    }
+
+    pub fn latest_statistics(&self) -> Option<Arc<str>> {
+        lock(&self.statistics).clone()
+    }
+
+    /// Chunks of reports and news of other events that wait.
+    pub fn depth(&self) -> usize {
+        self.receiver.len() + lock(&self.inbox).beside.len()
     }
 
     /// There are events for the next drain.

@@ -8,6 +8,7 @@ use std::sync::{Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 pub struct Slots {
+    total: i64,
     free: AtomicI64,
     waiters: AtomicUsize,
     news: Mutex<u64>,
@@ -16,12 +17,23 @@ pub struct Slots {
 
 impl Slots {
     pub fn new(count: usize) -> Slots {
+        let total = i64::try_from(count).unwrap_or(i64::MAX);
         Slots {
-            free: AtomicI64::new(i64::try_from(count).unwrap_or(i64::MAX)),
+            total,
+            free: AtomicI64::new(total),
             waiters: AtomicUsize::new(0),
             news: Mutex::new(0),
             changed: Condvar::new(),
         }
+    }
+
+    pub fn total(&self) -> i64 {
+        self.total
+    }
+
+    /// How many are free; for a moment too few while somebody takes too many.
+    pub fn free(&self) -> i64 {
+        self.free.load(Ordering::Relaxed).clamp(0, self.total)
     }
 
     /// Takes up to `wanted` slots; how many it got.

@@ -3,25 +3,50 @@
 
 mod send;
 mod service;
+mod transaction;
 
 pub use send::{Bulk, Entry, Record};
+pub use transaction::OffsetsOf;
 
+use crate::client::admin::Base;
 use crate::client::config::Config;
 use crate::client::events::Events;
+use crate::client::hints;
 use crate::client::lifetime::{deadline_of, remaining_up_to, Control, Held};
+use crate::client::metrics::{document, OfEvents, OfRecords, Own};
+use crate::client::service::throttled;
 use crate::client::topics::Topics;
 use crate::error::{Error, Result};
-use crate::rd::client::{Client, Kind};
+use crate::rd::client::{Client, Hooks, Kind};
 use crate::rd::queue::Queue;
+use crate::rd::sasl::Token;
 use crate::rd::signals;
-use crate::record::{KABI_EVENT_LOG, KABI_EVENT_REPORT, KABI_PURGE_IN_FLIGHT, KABI_PURGE_QUEUED};
+use crate::record::{
+    KABI_EVENT_LOG, KABI_EVENT_REPORT, KABI_EVENT_REQUEST, KABI_PURGE_IN_FLIGHT, KABI_PURGE_QUEUED,
+};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use transaction::Transactions;
 
 /// Waits that librdkafka does not let us cut short are done in slices of this, so that a wake is seen in
 /// time.
 const SLICE: Duration = Duration::from_millis(50);
+
+/// How long a close waits for the reports of records that it gave up.
+const LAST_REPORTS: Duration = Duration::from_millis(500);
+/// How often it looks.
+const RECHECK: Duration = Duration::from_millis(2);
+
+/// How a close went.
+pub struct Finish {
+    /// Records that failed or were given up.
+    pub undelivered: u64,
+    /// The time was up.
+    pub gave_up: bool,
+    /// Whether the transaction that was begun is committed or aborted.
+    pub transaction: Result<()>,
+}
 
 /// What the program's handle and the service thread share. Fields are dropped in this order.
 struct Core {
@@ -30,6 +55,7 @@ struct Core {
     client: Arc<Client>,
     events: Arc<Events>,
     control: Arc<Control>,
+    transactions: Transactions,
     /// Reports are wanted: each accepted record takes a slot.
     reporting: bool,
     report_latency: bool,
@@ -49,7 +75,13 @@ pub struct Producer {
 impl Producer {
     pub fn new(config: &Config) -> Result<Producer> {
         let (conf, settings) = config.build(Kind::Producer)?;
-        let client = Client::new(Kind::Producer, conf, settings.events, None)?;
+        let events = Arc::new(Events::new(settings.mask, settings.events_max));
+        let hooks = Hooks {
+            throttled: throttled(&events),
+            ..Hooks::default()
+        };
+        let client =
+            Client::new(Kind::Producer, conf, settings.events, hooks).map_err(hints::making)?;
         if settings.mask & KABI_EVENT_LOG != 0 {
             client.logs_to_main_queue()?;
         }
@@ -60,8 +92,9 @@ impl Producer {
             topics: Topics::default(),
             queue,
             client,
-            events: Arc::new(Events::new(settings.mask, settings.events_max)),
+            events,
             control: Arc::default(),
+            transactions: Transactions::new(settings.transactional),
             reporting: settings.mask & KABI_EVENT_REPORT != 0,
             report_latency: settings.report_latency,
             message_timeout: settings.message_timeout,
@@ -83,6 +116,17 @@ impl Producer {
         &self.core.control
     }
 
+    /// For an admin on top of it.
+    pub fn base(&self) -> Base {
+        Base {
+            client: Arc::clone(&self.core.client),
+            control: Arc::clone(&self.core.control),
+            hold: Box::new(self.core.clone()),
+            noun: "producer",
+            wants_events: self.core.events.wants(KABI_EVENT_REQUEST),
+        }
+    }
+
     pub fn topic(&self, name: &str) -> Result<i32> {
         self.core.topics.number(&self.core.client, name)
     }
@@ -91,16 +135,47 @@ impl Producer {
         self.core.topics.get(number).map(|entry| &*entry.name)
     }
 
+    /// Statistics and counters, as JSON.
+    pub fn metrics(&self, handles_alive: usize) -> String {
+        let events = &self.core.events;
+        let counts = &events.counts;
+        let records = OfRecords {
+            accepted: counts.accepted.get(),
+            delivered: self.core.reporting.then(|| counts.delivered.get()),
+            failed: counts.failed.get(),
+        };
+        let own = Own {
+            client: "producer",
+            events: OfEvents::of(events),
+            records: Some(records),
+            batches_alive: None,
+            handles_alive,
+        };
+        document(events, &own)
+    }
+
+    /// Hands a token for SASL/OAUTHBEARER over.
+    pub fn set_token(&self, token: &Token<'_>) -> Result<()> {
+        self.core.client.set_token(token)
+    }
+
+    /// Says that there is no token to be had.
+    pub fn set_token_failure(&self, why: &str) -> Result<()> {
+        self.core.client.set_token_failure(why)
+    }
+
     /// Ends waits in progress and the poll for events in progress, or else the next one.
     pub fn wake(&self) {
         self.core.wakes.fetch_add(1, Ordering::SeqCst);
         self.core.events.wake();
+        self.core.transactions.nudge();
     }
 
     /// Calls that wait give up with CLOSED from now on.
     pub fn begin_close(&self) {
         self.core.closing.store(true, Ordering::SeqCst);
         self.core.events.nudge();
+        self.core.transactions.nudge();
     }
 
     /// Waits until every accepted record has its report. Returns how many failed since the last flush
@@ -157,27 +232,44 @@ impl Producer {
         )
     }
 
-    /// The first part of a close, with no other call inside: waits for reports until the deadline, then
-    /// gives up the rest. Returns how many records were not delivered since the last finished flush.
-    pub fn finish(self, deadline: Option<Instant>) -> u64 {
+    /// The first part of a close, with no other call inside: aborts the transaction that is open, waits
+    /// for reports until the deadline, then gives up the rest.
+    pub fn finish(self, timeout: Option<Duration>, deadline: Option<Instant>) -> Finish {
+        // With reports off, this is the last chance to learn of failures since the last flush.
+        let known = if self.core.reporting {
+            self.core.events.failed()
+        } else {
+            0
+        };
+        let transaction = transaction::finish(&self.core, deadline, timeout);
         let done = self.flush_slices(deadline, || Ok(())).unwrap_or(false);
-        let mut undelivered = 0;
         if !done {
-            undelivered = self.core.client.outstanding() as u64;
-            // Each of them gets its report from the service thread, which ends when all have.
             let _ = self.core.client.purge(true, true);
+            // Each of them gets its report from the service thread, a matter of milliseconds.
+            let settled = || (self.core.client.outstanding() == 0).then_some(());
+            let patience = deadline_of(Some(LAST_REPORTS));
+            self.core
+                .events
+                .slots()
+                .wait(patience, Some(RECHECK), settled);
         }
-        undelivered += self.core.events.failed();
+        let failed = self.core.events.failed() - known;
+        let left = self.core.client.outstanding() as u64;
         self.core.control.stop();
         self.core.queue.wake();
-        undelivered
+        Finish {
+            undelivered: failed + left,
+            gave_up: !done,
+            transaction,
+        }
     }
 
-    /// A free without a close: what is queued is flushed in the background within message.timeout.ms.
+    /// A free without a close: what is queued is flushed in the background within message.timeout.ms, and
+    /// a transaction that is open aborted.
     pub fn abandon(self) {
         self.core.closing.store(true, Ordering::SeqCst);
-        if self.core.client.outstanding() == 0 {
-            self.finish(deadline_of(Some(Duration::ZERO)));
+        if self.core.client.outstanding() == 0 && !self.core.transactions.are_busy() {
+            self.finish(Some(Duration::ZERO), deadline_of(Some(Duration::ZERO)));
             return;
         }
         let cell = Arc::new(std::sync::Mutex::new(Some(self)));
@@ -191,10 +283,17 @@ impl Producer {
             } else {
                 producer.core.message_timeout
             };
-            let undelivered = producer.finish(deadline_of(timeout));
-            if undelivered > 0 {
+            let finish = producer.finish(timeout, deadline_of(timeout));
+            if let Err(error) = &finish.transaction {
                 eprintln!(
-                    "kafkabi: a producer was freed without a close; {undelivered} records were not delivered"
+                    "kafkabi: a producer was freed without a close; its transaction is left to the \
+                     coordinator: {}",
+                    error.message
+                );
+            } else if finish.undelivered > 0 {
+                eprintln!(
+                    "kafkabi: a producer was freed without a close; {} records were not delivered",
+                    finish.undelivered
                 );
             }
         };

@@ -6,8 +6,11 @@ use crate::client::lifetime::deadline_of;
 use crate::client::topics::Entry as Topic;
 use crate::error::{Error, Result};
 use crate::rd::produce::{OutHeader, OutMessage, Run, Staging};
-use crate::record::KABI_PARTITION_ANY;
-use crate::status::{KABI_STATUS_OK, KABI_STATUS_QUEUE_FULL};
+use crate::record::{KABI_ERROR_FATAL, KABI_PARTITION_ANY};
+use crate::status::{
+    KABI_STATUS_CLOSED, KABI_STATUS_INTERRUPTED, KABI_STATUS_OK, KABI_STATUS_QUEUE_FULL,
+    KABI_STATUS_STATE,
+};
 use std::cell::Cell;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -133,7 +136,9 @@ impl Producer {
         with_staging(|staging| {
             let patience = Patience::new(core, timeout);
             patience.retry(|| core.send_now(staging, topic, record, headers.clone()))
-        })
+        })?;
+        core.events.counts.accepted.add(1);
+        Ok(())
     }
 
     /// Sends records in order. `status` is told of each one's outcome, in order, exactly once.
@@ -157,6 +162,7 @@ impl Producer {
                 ended: None,
             };
             core.send_entries(staging, entries, &patience, &mut sink);
+            core.events.counts.accepted.add(sink.accepted as u64);
             Bulk {
                 accepted: sink.accepted,
                 first_error: sink.first_error,
@@ -210,12 +216,11 @@ impl<F: FnMut(usize, i32)> Sink<F> {
 }
 
 /// Errors that are about the moment, not about the record.
-fn stops(code: i32) -> bool {
-    use crate::status::{KABI_STATUS_CLOSED, KABI_STATUS_FATAL, KABI_STATUS_INTERRUPTED};
+fn stops(error: &Error) -> bool {
     matches!(
-        code,
-        KABI_STATUS_QUEUE_FULL | KABI_STATUS_CLOSED | KABI_STATUS_INTERRUPTED | KABI_STATUS_FATAL
-    )
+        error.code,
+        KABI_STATUS_QUEUE_FULL | KABI_STATUS_CLOSED | KABI_STATUS_INTERRUPTED | KABI_STATUS_STATE
+    ) || error.flags & KABI_ERROR_FATAL != 0
 }
 
 impl Core {
@@ -244,7 +249,7 @@ impl Core {
             if e.code == KABI_STATUS_QUEUE_FULL {
                 queue_full()
             } else {
-                e
+                self.explain(e)
             }
         })
     }
@@ -284,7 +289,7 @@ impl Core {
                     patience.retry(|| self.send_now(staging, topic, &record, headers.clone()));
                 match outcome {
                     Ok(()) => sink.ok(1),
-                    Err(error) if stops(error.code) => sink.end(error),
+                    Err(error) if stops(&error) => sink.end(error),
                     Err(error) => sink.failed(error),
                 }
                 continue;
@@ -369,7 +374,7 @@ impl Core {
             if code == KABI_STATUS_QUEUE_FULL {
                 full = true;
             } else {
-                sink.failed(Error::of_code(code, "send"));
+                sink.failed(self.explain(Error::of_code(code, "send")));
                 at = i + 1;
             }
         });

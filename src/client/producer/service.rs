@@ -55,6 +55,7 @@ fn take_reports(core: &Core, numbers: &mut Numbers, mut event: Event) {
     } else {
         0
     });
+    let count = event.message_count() as u64;
     let mut failed = 0;
     event.for_each_message(|message| {
         failed += u64::from(message.code() != 0);
@@ -63,6 +64,10 @@ fn take_reports(core: &Core, numbers: &mut Numbers, mut event: Event) {
         }
     });
     core.events.count_failed(failed);
+    core.events
+        .counts
+        .delivered
+        .add(count.saturating_sub(failed));
     core.events.push_reports(reports);
     // This frees the messages, and so makes space in librdkafka's queue.
     drop(event);

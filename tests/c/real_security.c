@@ -1,0 +1,270 @@
+/* TLS, SASL and access control against a secured broker: what is right works, what is wrong is refused with an error that
+   says why and what to do, and never tells a password. Profiles: secure */
+#include "real.h"
+
+#define SHORT_LIVED "message.timeout.ms", "3000"
+#define OWN_CA "ssl.ca.location", tls_path("ca.pem")
+
+/* Sends one record and expects it delivered. */
+static void works(kabi_config_t *config, const char *topic) {
+  kabi_event_t report;
+  kabi_producer_t *producer = producer_from(config);
+  kabi_message_t message = message_of(topic_of(producer, topic), 0, NULL, "x");
+  MUST_OK(kabi_producer_send(producer, &message, 10000, ERR));
+  MUST(drain_reports(producer, &report, 1) == 1);
+  CHECK_EQ(0, report.code);
+  close_producer(producer);
+}
+
+/* Waits for an error event with this code. Its text holds each of `parts` (ending with NULL) and never a password. */
+static void says(kabi_config_t *config, kabi_status_t code, const char *const *parts) {
+  kabi_producer_t *producer = producer_from(config);
+  char text[2048] = "";
+  uint8_t bytes[8192];
+  int64_t end = now_ms() + patience(20000);
+  int found = 0;
+  while (!found && now_ms() < end) {
+    kabi_event_t event;
+    size_t count = 0, used = 0;
+    MUST_OK(kabi_producer_drain(producer, patience(1000), &event, 1, &count, bytes, sizeof bytes, &used, ERR));
+    if (count == 0 || event.kind != KABI_EVENT_ERROR) continue;
+    snprintf(text, sizeof text, "%s", (const char *)bytes + event.text_offset);
+    CHECK(!has(text, "-secret"));
+    found = event.code == code;
+  }
+  MUST(found);
+  for (; *parts != NULL; parts++)
+    if (!CHECK(has(text, *parts))) note("\"%s\" is not in: %s", *parts, text);
+  CHECK(is_utf8(text, strlen(text)));
+  kabi_producer_free(producer);
+}
+#define SAYS(config, code, ...)                        \
+  do {                                                 \
+    const char *const parts_[] = {__VA_ARGS__, NULL};  \
+    says(config, code, parts_);                        \
+  } while (0)
+
+/* The configuration is refused when a client is made of it. */
+static void refused(kabi_config_t *config, const char *part) {
+  kabi_producer_t *producer = NULL;
+  kabi_status_t status = kabi_producer_new(config, &producer, ERR);
+  CHECK(status != 0 && producer == NULL);
+  CHECK_EQ(status, last_error()->code);
+  if (!CHECK(has(last_error()->message, part))) note("\"%s\" is not in: %s", part, last_error()->message);
+  CHECK(!has(last_error()->message, "-secret"));
+  kabi_config_free(config);
+}
+
+/* ---- TLS ---- */
+
+static kabi_config_t *tls(const char *servers) { return new_config(servers, "security.protocol", "ssl", SHORT_LIVED, NULL); }
+
+static kabi_config_t *mutual(const char *certificate, const char *key) {
+  kabi_config_t *config = tls(MUTUAL_TLS);
+  put(config, "ssl.ca.location", tls_path("ca.pem"));
+  put(config, "ssl.certificate.location", tls_path(certificate));
+  put(config, "ssl.key.location", tls_path(key));
+  return config;
+}
+
+TEST(mutual_tls_by_files) { works(mutual("client.pem", "client.key"), fresh("dave-files")); }
+
+TEST(mutual_tls_by_texts) {
+  kabi_config_t *config = tls(MUTUAL_TLS);
+  put(config, "ssl.ca.pem", tls_text("ca.pem"));
+  put(config, "ssl.certificate.pem", tls_text("client.pem"));
+  put(config, "ssl.key.pem", tls_text("client.key"));
+  works(config, fresh("dave-texts"));
+}
+
+TEST(mutual_tls_by_an_encrypted_key) {
+  kabi_config_t *config = mutual("client.pem", "client-encrypted.key");
+  put(config, "ssl.key.password", "client-secret");
+  works(config, fresh("dave-encrypted"));
+  config = tls(MUTUAL_TLS);
+  put(config, "ssl.ca.pem", tls_text("ca.pem"));
+  put(config, "ssl.certificate.pem", tls_text("client.pem"));
+  put(config, "ssl.key.pem", tls_text("client-encrypted.key"));
+  put(config, "ssl.key.password", "client-secret");
+  works(config, fresh("dave-encrypted"));
+}
+
+TEST(a_host_name_is_checked_and_localhost_is_in_the_certificate) {
+  char servers[64];
+  snprintf(servers, sizeof servers, "localhost%s", strchr(SASL_SSL, ':'));
+  kabi_config_t *config = sasl_config(servers, "sasl_ssl", "PLAIN", "alice", "alice-secret");
+  put(config, "broker.address.family", "v4");
+  works(config, fresh("alice-localhost"));
+}
+
+TEST(a_wrong_host_name_is_refused) {
+  kabi_config_t *config = tls(setting("KABI_KAFKA_WRONG_HOST"));
+  put(config, "ssl.ca.location", tls_path("ca.pem"));
+  SAYS(config, KABI_STATUS_SSL, setting("KABI_KAFKA_WRONG_HOST"), "certificate", "another address",
+       "ssl.endpoint.identification.algorithm");
+  char servers[64];
+  snprintf(servers, sizeof servers, "localhost%s", strchr(setting("KABI_KAFKA_WRONG_HOST"), ':'));
+  config = tls(servers);
+  put(config, "ssl.ca.location", tls_path("ca.pem"));
+  put(config, "broker.address.family", "v4");
+  SAYS(config, KABI_STATUS_SSL, servers, "certificate", "another host name");
+}
+
+TEST(an_expired_certificate_is_refused) {
+  kabi_config_t *config = tls(setting("KABI_KAFKA_EXPIRED"));
+  put(config, "ssl.ca.location", tls_path("ca.pem"));
+  SAYS(config, KABI_STATUS_SSL, setting("KABI_KAFKA_EXPIRED"), "certificate has expired");
+}
+
+TEST(an_unknown_authority_is_refused) {
+  kabi_config_t *config = tls(setting("KABI_KAFKA_UNTRUSTED"));
+  put(config, "ssl.ca.location", tls_path("ca.pem"));
+  SAYS(config, KABI_STATUS_SSL, "authority is not trusted", "ssl.ca.location");
+  SAYS(tls(MUTUAL_TLS), KABI_STATUS_SSL, "authority is not trusted", "ssl.ca.pem"); /* the system's authorities */
+}
+
+TEST(a_missing_or_strange_client_certificate_is_refused) {
+  kabi_config_t *config = tls(MUTUAL_TLS);
+  put(config, "ssl.ca.location", tls_path("ca.pem"));
+  SAYS(config, KABI_STATUS_TRANSPORT, "refused this client's certificate", "ssl.certificate.location");
+  SAYS(mutual("stranger.pem", "stranger.key"), KABI_STATUS_TRANSPORT, "refused this client's certificate");
+}
+
+TEST(a_protocol_that_does_not_fit_the_port_is_told) {
+  kabi_config_t *config = tls(SASL_PLAINTEXT);
+  put(config, "ssl.ca.location", tls_path("ca.pem"));
+  SAYS(config, KABI_STATUS_TRANSPORT, "check bootstrap.servers and security.protocol");
+  SAYS(new_config(SASL_SSL, SHORT_LIVED, NULL), KABI_STATUS_ALL_BROKERS_DOWN, "no broker can be reached", "security.protocol");
+}
+
+TEST(broken_key_material_is_refused_at_once) {
+  refused(mutual("client.pem", "client-encrypted.key"), "ssl.key.password");
+  kabi_config_t *config = mutual("client.pem", "client-encrypted.key");
+  put(config, "ssl.key.password", "wrong-secret");
+  refused(config, "ssl.key.password");
+  refused(mutual("client.pem", "stranger.key"), "does not belong to the certificate");
+  refused(mutual("client.pem", "nowhere.key"), "ssl.key.location");
+  refused(mutual("nowhere.pem", "client.key"), "ssl.certificate.location");
+  config = tls(MUTUAL_TLS);
+  put(config, "ssl.ca.location", tls_path("nowhere.pem"));
+  refused(config, "is it a readable file");
+  config = tls(MUTUAL_TLS);
+  put(config, "ssl.ca.pem", tls_path("ca.pem"));
+  refused(config, "takes the text itself");
+  config = tls(MUTUAL_TLS);
+  put(config, "ssl.key.pem", tls_path("client.key"));
+  refused(config, "ssl.key.pem");
+}
+
+/* ---- SASL ---- */
+
+static void mechanism(const char *name, const char *user) {
+  char password[32], topic[32];
+  snprintf(password, sizeof password, "%s-secret", user);
+  snprintf(topic, sizeof topic, "%s-sasl", user);
+  works(sasl_config(SASL_SSL, "sasl_ssl", name, user, password), fresh(topic));
+  works(sasl_config(SASL_PLAINTEXT, "sasl_plaintext", name, user, password), fresh(topic));
+  SAYS(sasl_config(SASL_SSL, "sasl_ssl", name, user, "wrong-secret"), KABI_STATUS_AUTHENTICATION, name, "sasl.password");
+  SAYS(sasl_config(SASL_PLAINTEXT, "sasl_plaintext", name, user, "wrong-secret"), KABI_STATUS_AUTHENTICATION, name, "sasl.password");
+  SAYS(sasl_config(SASL_SSL, "sasl_ssl", name, "nobody", password), KABI_STATUS_AUTHENTICATION, name);
+}
+
+TEST(sasl_plain) { mechanism("PLAIN", "alice"); }
+TEST(sasl_scram_sha_256) { mechanism("SCRAM-SHA-256", "bob"); }
+TEST(sasl_scram_sha_512) { mechanism("SCRAM-SHA-512", "carol"); }
+
+TEST(sasl_needs_a_mechanism_and_a_user) {
+  refused(sasl_config(SASL_SSL, "sasl_ssl", NULL, "alice", "alice-secret"), "set sasl.mechanism to");
+  refused(sasl_config(SASL_SSL, "sasl_ssl", "NONSENSE", "alice", "alice-secret"), "NONSENSE");
+  refused(sasl_config(SASL_SSL, "sasl_ssl", "PLAIN", NULL, NULL), "sasl.username");
+  refused(sasl_config(SASL_SSL, "sasl_ssl", "SCRAM-SHA-256", "bob", NULL), "sasl.password");
+}
+
+/* ---- access control ---- alice may do all with what is named alice-..., and nothing else. */
+
+static kabi_config_t *alice(void) { return sasl_config(SASL_PLAINTEXT, "sasl_plaintext", "PLAIN", "alice", "alice-secret"); }
+
+/* A topic of the administrator's, with a record in it. */
+static const char *foreign_topic(void) {
+  const char *name = fresh("foreign");
+  works(sasl_config(SASL_PLAINTEXT, "sasl_plaintext", "PLAIN", "admin", "admin-secret"), name);
+  return name;
+}
+
+TEST(a_topic_denied_to_a_producer_is_in_the_report) {
+  kabi_event_t reports[2];
+  kabi_producer_t *producer = producer_from(alice());
+  const char *names[2] = {foreign_topic(), fresh("alice-own")};
+  for (int i = 0; i < 2; i++) {
+    kabi_message_t message = message_of(topic_of(producer, names[i]), 0, NULL, "x");
+    message.token = (uint64_t)i;
+    MUST_OK(kabi_producer_send(producer, &message, 10000, ERR));
+  }
+  MUST(drain_reports(producer, reports, 2) == 2);
+  for (int i = 0; i < 2; i++) CHECK_EQ(reports[i].token == 0 ? KABI_STATUS_TOPIC_AUTHORIZATION_FAILED : 0, reports[i].code);
+  for (int i = 0; i < 2; i++) CHECK_EQ(reports[i].token == 0 ? KABI_PERSISTED_NO : KABI_PERSISTED_YES, reports[i].persisted);
+  uint64_t undelivered = 0;
+  OK(kabi_producer_close(producer, patience(20000), &undelivered, ERR));
+  CHECK_EQ(1, undelivered);
+  kabi_producer_free(producer);
+}
+
+/* Polls until an entry, an event or the call itself has the code; tells which: 'e'ntry, e'v'ent, 'c'all, or 0 for none. */
+static char where_denied(kabi_consumer_t *consumer, kabi_status_t code, const char *part) {
+  int64_t end = now_ms() + patience(20000);
+  uint8_t bytes[8192];
+  while (now_ms() < end) {
+    kabi_batch_t *batch = NULL;
+    kabi_batch_info_t info;
+    memset(&info, 0, sizeof info);
+    kabi_status_t status = kabi_consumer_poll(consumer, 10, 200, &batch, &info, ERR);
+    if (status == code) {
+      if (!CHECK(has(last_error()->message, part))) note("%s", last_error()->message);
+      return 'c';
+    }
+    MUST(status == 0);
+    for (size_t i = 0; i < info.count; i++) {
+      char text[512];
+      const kabi_record_t *record = &info.records[i];
+      CHECK(record->code != 0); /* no record */
+      if (record->code != code) continue;
+      snprintf(text, sizeof text, "%.*s", (int)record->value_length, (const char *)record->value);
+      if (!CHECK(has(text, part))) note("entry: %s", text);
+      kabi_batch_free(batch);
+      return 'e';
+    }
+    kabi_batch_free(batch);
+    kabi_event_t event;
+    size_t count = 0, used = 0;
+    MUST_OK(kabi_consumer_drain(consumer, 0, &event, 1, &count, bytes, sizeof bytes, &used, ERR));
+    if (count == 0) continue;
+    const char *text = (const char *)bytes + event.text_offset;
+    if (event.kind == KABI_EVENT_ERROR && event.code == code) {
+      if (!CHECK(has(text, part))) note("event: %s", text);
+      return 'v';
+    }
+    note("event %s: %s", kabi_error_name(event.code), text);
+  }
+  return 0;
+}
+
+TEST(a_subscribed_topic_denied_is_an_entry) {
+  const char *name = foreign_topic();
+  kabi_config_t *config = alice();
+  put(config, "group.id", fresh("alice-group"));
+  kabi_consumer_t *consumer = consumer_from(config);
+  subscribe(consumer, name);
+  CHECK_EQ('e', where_denied(consumer, KABI_STATUS_TOPIC_AUTHORIZATION_FAILED, name));
+  close_consumer(consumer);
+}
+
+TEST(a_group_denied_is_told) {
+  const char *own = fresh("alice-own");
+  works(alice(), own);
+  kabi_config_t *config = alice();
+  put(config, "group.id", fresh("foreign-group"));
+  kabi_consumer_t *consumer = consumer_from(config);
+  subscribe(consumer, own);
+  CHECK(where_denied(consumer, KABI_STATUS_GROUP_AUTHORIZATION_FAILED, "Group authorization failed") != 0);
+  close_consumer(consumer);
+}
