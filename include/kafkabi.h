@@ -2067,7 +2067,8 @@ void kabi_admin_free(kabi_admin_t *admin);
  * `request` gets the number, never 0 and never used twice by one admin; 0 on failure.
  *
  * Errors: KABI_STATUS_ARGUMENT (the message says where in the document the fault is),
- * KABI_STATUS_QUEUE_FULL (too many outcomes wait to be drained or fetched, see kafkabi.events.max),
+ * KABI_STATUS_QUEUE_FULL (too many outcomes wait to be drained or fetched, see kafkabi.events.max, or more
+ * than 16 of metadata and acls_describe, each of which takes a thread, are under way),
  * KABI_STATUS_STATE (an event is wanted, but is not in the event mask).
  *
  * May be NULL: arguments.
@@ -2139,7 +2140,7 @@ kabi_status_t kabi_admin_call(kabi_admin_t *admin,
                               kabi_error_t *error);
 
 /**
- * Creates a topic and waits until it is there.
+ * Creates a topic and waits until the controller has. The brokers learn of it within moments.
  *
  * `partitions` and `replication` may be -1 for the brokers' defaults. `timeout_ms` is as in
  * kabi_admin_start().
@@ -2156,7 +2157,7 @@ kabi_status_t kabi_admin_topic_create(kabi_admin_t *admin,
                                       kabi_error_t *error);
 
 /**
- * Deletes a topic and all that is in it, and waits until the brokers have taken it on.
+ * Deletes a topic and all that is in it, and waits until the controller has.
  *
  * Errors: KABI_STATUS_UNKNOWN_TOPIC_OR_PART and others of the brokers'; else as in
  * kabi_admin_topic_create().

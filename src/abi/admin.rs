@@ -245,11 +245,13 @@ fn close(
     let always = &object.always;
     let open = take_open(object, guard, deadline, Admin::begin_close)
         .ok_or_else(|| Error::timed_out("waiting for calls in progress", timeout_ms))?;
+    let mut gave_up = false;
     if let Some(admin) = open {
         let given_up = admin.finish(deadline);
         always.undelivered.store(given_up as u64, Ordering::SeqCst);
+        gave_up = given_up > 0;
     }
-    if always.control.wait_for_end(deadline) {
+    if always.control.wait_for_end(deadline) && !gave_up {
         return Ok(());
     }
     let given_up = always.undelivered.load(Ordering::SeqCst);

@@ -76,6 +76,8 @@ return_i32! {
         errstr: *mut c_char, errstr_size: usize) -> rd_kafka_resp_err_t;
     rd_kafka_AdminOptions_set_operation_timeout(options: *mut rd_kafka_AdminOptions_t,
         timeout_ms: c_int, errstr: *mut c_char, errstr_size: usize) -> rd_kafka_resp_err_t;
+    rd_kafka_AdminOptions_set_broker(options: *mut rd_kafka_AdminOptions_t, broker: i32,
+        errstr: *mut c_char, errstr_size: usize) -> rd_kafka_resp_err_t;
     rd_kafka_AdminOptions_set_validate_only(options: *mut rd_kafka_AdminOptions_t, yes: c_int,
         errstr: *mut c_char, errstr_size: usize) -> rd_kafka_resp_err_t;
     rd_kafka_NewTopic_set_replica_assignment(topic: *mut rd_kafka_NewTopic_t, partition: i32,
