@@ -390,6 +390,7 @@ pub unsafe extern "C" fn kabi_consumer_committed(
 /// `timeout_ms` (-1: for ever). Nothing of the batch in hand counts as handled, unless it was said.
 /// Calls in progress end with KABI_STATUS_CLOSED, and so does every call after, but for serve, drain and
 /// event_fd, which work on until the last event is drained. Batches stay valid until they are freed.
+/// No handler runs inside; an assignment event tells of the partitions that are given back.
 ///
 /// KABI_STATUS_TIMED_OUT says that the time was up: the rest goes on in the background; the message says
 /// if offsets of handled records are not saved. Closing a closed consumer is a success.

@@ -39,7 +39,7 @@ struct Handler {
 /// The handlers of a configuration or a client, by kind.
 #[derive(Clone, Default)]
 pub struct Handlers {
-    by_kind: [Option<Handler>; KINDS],
+    by_kind: Box<[Option<Handler>; KINDS]>,
 }
 
 impl Handlers {

@@ -93,7 +93,7 @@ impl PartitionList {
             // list is mutably borrowed.
             let element = unsafe { &mut *self.ptr.as_ref().elems.add(index) };
             if let Some((offset, epoch)) = change(Element { element }) {
-                let _changed = ElementMut { element }.offset(offset).leader_epoch(epoch);
+                let _ = ElementMut { element }.offset(offset).leader_epoch(epoch);
             }
         }
     }
