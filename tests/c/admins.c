@@ -19,14 +19,14 @@ void close_admin(kabi_admin_t *admin) {
 }
 
 const char *say(const char *format, ...) {
-  static void *kept[1024]; /* reachable, hence no leak */
+  static void *volatile kept[1024]; /* reachable, hence no leak */
   static size_t count;
   char *text = NULL;
   va_list list;
   va_start(list, format);
   MUST(vasprintf(&text, format, list) > 0);
   va_end(list);
-  MUST(count < sizeof kept / sizeof *kept);
+  MUST(count < sizeof kept / sizeof kept[0]);
   kept[count] = text;
   return (const char *)kept[count++];
 }

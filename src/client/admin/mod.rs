@@ -248,10 +248,14 @@ impl Admin {
         timeout_ms: i32,
         take: impl FnOnce(&str) -> Result<T>,
     ) -> Result<T> {
-        let deadline = deadline_of(timeout);
-        self.link
-            .requests
-            .result(number, deadline, timeout_ms, take)
+        let requests = &self.link.requests;
+        requests.result(
+            number,
+            requests.wakes(),
+            deadline_of(timeout),
+            timeout_ms,
+            take,
+        )
     }
 
     /// Drops a request's outcome, now or when it comes. The request itself goes on.
@@ -269,18 +273,21 @@ impl Admin {
         number: &mut u64,
         take: impl FnOnce(&str) -> Result<T>,
     ) -> Result<T> {
+        // Before the request begins, so that no wake during the call is lost.
+        let wakes = self.link.requests.wakes();
         *number = self.start(operation, arguments, timeout, How::Kept)?;
-        self.link.requests.result(*number, None, -1, take)
+        self.link.requests.result(*number, wakes, None, -1, take)
     }
 
     /// The same for requests of one item, whose status becomes the result.
     fn call_for_one(&self, request: Request, timeout: Option<Duration>) -> Result<()> {
         let operation = request.operation;
+        let wakes = self.link.requests.wakes();
         let number = self.begin(request, timeout, How::Kept)?;
         let outcome = self
             .link
             .requests
-            .result(number, None, -1, operations::first_status);
+            .result(number, wakes, None, -1, operations::first_status);
         match outcome {
             Ok(status) if status.code == 0 => Ok(()),
             Ok(status) => Err(Error::new(status.code, status.text).about(operation)),

@@ -106,16 +106,22 @@ impl Requests {
         self.changed.notify_all();
     }
 
-    /// Waits for an outcome that is kept, hands it to `take`, and drops it if that succeeds.
+    /// How many wakes there were: those after end a wait that knows the number.
+    pub fn wakes(&self) -> u64 {
+        lock(&self.state).wakes
+    }
+
+    /// Waits for an outcome that is kept, hands it to `take`, and drops it if that succeeds. A wake after
+    /// the first `wakes` ends the wait.
     pub fn result<T>(
         &self,
         number: u64,
+        wakes: u64,
         deadline: Option<Instant>,
         timeout_ms: i32,
         take: impl FnOnce(&str) -> Result<T>,
     ) -> Result<T> {
         let mut state = lock(&self.state);
-        let wakes = state.wakes;
         loop {
             let entry = kept(&state, number)?;
             if let Some(outcome) = &entry.outcome {

@@ -116,7 +116,9 @@ impl Desk {
     fn fetch(&self, number: u64, wait: Duration) -> Result<String, Error> {
         let deadline = Some(Instant::now() + wait);
         self.requests
-            .result(number, deadline, 0, |document| Ok(document.to_owned()))
+            .result(number, self.requests.wakes(), deadline, 0, |document| {
+                Ok(document.to_owned())
+            })
     }
 }
 
@@ -129,7 +131,7 @@ fn a_kept_outcome_stays_until_it_is_taken() {
     let number = desk.add(How::Kept, LONG);
     assert!(desk.fetch(number, NOT_AT_ALL).is_err());
     desk.requests.settle(number, Ok("done".into()));
-    let refused = desk.requests.result(number, None, -1, |_| {
+    let refused = desk.requests.result(number, 0, None, -1, |_| {
         Err::<(), _>(Error::argument("no room"))
     });
     assert!(refused.is_err());
@@ -176,7 +178,7 @@ fn a_wake_and_a_refusal_end_waits() {
     let number = desk.add(How::Kept, LONG);
     let waiting = {
         let requests = Arc::clone(&desk.requests);
-        std::thread::spawn(move || requests.result(number, None, -1, |_| Ok(())))
+        std::thread::spawn(move || requests.result(number, 0, None, -1, |_| Ok(())))
     };
     while !waiting.is_finished() {
         desk.requests.wake();
