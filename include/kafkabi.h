@@ -657,14 +657,14 @@ typedef struct kabi_event_t {
   /** What happened: exactly one KABI_EVENT_* bit. Skip kinds that you do not know. */
   uint32_t kind;
   /**
-   * REPORT, ERROR and REQUEST: a KABI_STATUS_* number, 0 for a delivered record or a request that
-   * was answered. LOG: the syslog level,
-   * 0 (emergency) to 7 (debug).
+   * REPORT, ERROR, COMMIT and REQUEST: a KABI_STATUS_* number, 0 for success. LOG: the syslog level,
+   * 0 (emergency) to 7 (debug). ASSIGNMENT: a KABI_ASSIGNMENT_* number.
    */
   int32_t code;
   /**
-   * REPORT: the token that the record was sent with. REQUEST: the request's number. THROTTLE: the
-   * broker's id.
+   * REPORT: the token that the record was sent with. ASSIGNMENT: the generation that begins, as in
+   * kabi_batch_info_t. COMMIT: the number from kabi_consumer_commit_async(). REQUEST: the request's
+   * number. THROTTLE: the broker's id.
    */
   uint64_t token;
   /** REPORT: the record's offset in its partition, or KABI_OFFSET_INVALID if it is not known. */
@@ -913,7 +913,8 @@ typedef struct kabi_partition_t {
   int32_t code;
   /**
    * The metadata of a committed offset, any bytes. NULL with length 0 is null, not NULL with
-   * length 0 is empty. As output it points into the bytes given to the same call.
+   * length 0 is empty; librdkafka sends null as empty, and reads empty as null, so that as output
+   * both are null. As output it points into the bytes given to the same call.
    */
   const uint8_t *metadata;
   /** The metadata's length in bytes. */
@@ -1424,21 +1425,30 @@ kabi_status_t kabi_consumer_topic_name(kabi_consumer_t *consumer,
  * NUL-terminated texts: topic names, or regular expressions that begin with '^'. Replaces an earlier
  * subscription. The assignment comes during polls.
  *
- * Errors: KABI_STATUS_UNKNOWN_GROUP without the property group.id.
+ * Errors: KABI_STATUS_UNKNOWN_GROUP without the property group.id, KABI_STATUS_STATE while partitions are
+ * assigned by kabi_consumer_assign().
  */
 kabi_status_t kabi_consumer_subscribe(kabi_consumer_t *consumer,
                                       const char *const *topics,
                                       size_t count,
                                       kabi_error_t *error);
 
-/** Leaves the group; what is handled is committed first, if commits are automatic. Does not wait. */
-kabi_status_t kabi_consumer_unsubscribe(kabi_consumer_t *consumer, kabi_error_t *error);
+/**
+ * Leaves the group; what is handled is committed first, if commits are automatic. Its partitions are given
+ * back at once, or, with a handler of KABI_EVENT_ASSIGNMENT or kafkabi.assignment=apply, in the next poll for
+ * records. Does not wait for brokers.
+ */
+kabi_status_t kabi_consumer_unsubscribe(kabi_consumer_t *consumer,
+                                        kabi_error_t *error);
 
 /**
  * Reads exactly these partitions, from the offsets given: 0 or more, KABI_OFFSET_BEGINNING,
  * KABI_OFFSET_END, or KABI_OFFSET_STORED or KABI_OFFSET_INVALID for where the group committed (or the
  * property auto.offset.reset says). Replaces an earlier assignment, whose records in hand can't be
- * handled any more. A count of 0 reads nothing.
+ * handled any more, and whose pauses end. A count of 0 reads nothing.
+ *
+ * Errors: KABI_STATUS_STATE while topics are subscribed to, KABI_STATUS_REENTERED inside a handler of an
+ * assignment change.
  *
  * May be NULL: partitions.
  */
@@ -1505,6 +1515,10 @@ kabi_status_t kabi_consumer_commit_record(kabi_consumer_t *consumer,
  * KABI_OFFSET_BEGINNING, KABI_OFFSET_END or KABI_OFFSET_STORED. Records in hand of these partitions
  * can't be handled any more. Works right after an assign: it waits up to `timeout_ms` until the
  * partition is ready. `code` of each gets its own status, and the result is the first that is not 0.
+ * KABI_OFFSET_STORED asks what is committed first; where nothing is, auto.offset.reset decides.
+ *
+ * Inside a handler of an assignment change it works too, also for the partitions that are being assigned,
+ * which then begin there.
  *
  * Errors: KABI_STATUS_STATE for a partition that is not assigned.
  */
@@ -1546,6 +1560,7 @@ kabi_status_t kabi_consumer_committed(kabi_consumer_t *consumer,
  * `timeout_ms` (-1: for ever). Nothing of the batch in hand counts as handled, unless it was said.
  * Calls in progress end with KABI_STATUS_CLOSED, and so does every call after, but for serve, drain and
  * event_fd, which work on until the last event is drained. Batches stay valid until they are freed.
+ * No handler runs inside; an assignment event tells of the partitions that are given back.
  *
  * KABI_STATUS_TIMED_OUT says that the time was up: the rest goes on in the background; the message says
  * if offsets of handled records are not saved. Closing a closed consumer is a success.
@@ -2052,7 +2067,8 @@ void kabi_admin_free(kabi_admin_t *admin);
  * `request` gets the number, never 0 and never used twice by one admin; 0 on failure.
  *
  * Errors: KABI_STATUS_ARGUMENT (the message says where in the document the fault is),
- * KABI_STATUS_QUEUE_FULL (too many outcomes wait to be drained or fetched, see kafkabi.events.max),
+ * KABI_STATUS_QUEUE_FULL (too many outcomes wait to be drained or fetched, see kafkabi.events.max, or more
+ * than 16 of metadata and acls_describe, each of which takes a thread, are under way),
  * KABI_STATUS_STATE (an event is wanted, but is not in the event mask).
  *
  * May be NULL: arguments.
@@ -2124,7 +2140,7 @@ kabi_status_t kabi_admin_call(kabi_admin_t *admin,
                               kabi_error_t *error);
 
 /**
- * Creates a topic and waits until it is there.
+ * Creates a topic and waits until the controller has. The brokers learn of it within moments.
  *
  * `partitions` and `replication` may be -1 for the brokers' defaults. `timeout_ms` is as in
  * kabi_admin_start().
@@ -2141,7 +2157,7 @@ kabi_status_t kabi_admin_topic_create(kabi_admin_t *admin,
                                       kabi_error_t *error);
 
 /**
- * Deletes a topic and all that is in it, and waits until the brokers have taken it on.
+ * Deletes a topic and all that is in it, and waits until the controller has.
  *
  * Errors: KABI_STATUS_UNKNOWN_TOPIC_OR_PART and others of the brokers'; else as in
  * kabi_admin_topic_create().
@@ -2164,6 +2180,278 @@ kabi_status_t kabi_admin_partitions_add(kabi_admin_t *admin,
                                         int32_t timeout_ms,
                                         kabi_error_t *error);
 
+/* ---- Functions: consumer_assignment ---- */
+
+/**
+ * Reads these partitions too, besides those that kabi_consumer_assign() assigned, from the offsets given,
+ * as there. All or none are assigned.
+ *
+ * Errors: KABI_STATUS_STATE for a partition that is assigned already, or while topics are subscribed to;
+ * KABI_STATUS_REENTERED inside a handler of an assignment change.
+ *
+ * May be NULL: partitions.
+ */
+kabi_status_t kabi_consumer_incremental_assign(kabi_consumer_t *consumer,
+                                               const kabi_partition_t *partitions,
+                                               size_t count,
+                                               kabi_error_t *error);
+
+/**
+ * Reads these partitions no more; others stay. Records in hand of them can't be handled any more; what is
+ * handled is committed, if commits are automatic. Offsets are ignored.
+ *
+ * Errors: KABI_STATUS_STATE for a partition that is not assigned, or while topics are subscribed to;
+ * KABI_STATUS_REENTERED inside a handler of an assignment change.
+ *
+ * May be NULL: partitions.
+ */
+kabi_status_t kabi_consumer_incremental_unassign(kabi_consumer_t *consumer,
+                                                 const kabi_partition_t *partitions,
+                                                 size_t count,
+                                                 kabi_error_t *error);
+
+/**
+ * Pauses assigned partitions: polls hand out no records of them until kabi_consumer_resume(), while the
+ * consumer keeps them. Records that wait inside the consumer wait on, and are not lost. A pause ends when
+ * its partition is taken away. Pausing twice is no error. `code` of each gets its own status, and the
+ * result is the first that is not 0. Offsets are ignored.
+ *
+ * Inside a handler of an assignment change it works too, also for the partitions that are being assigned.
+ *
+ * Errors: KABI_STATUS_STATE for a partition that is not assigned.
+ *
+ * May be NULL: partitions.
+ */
+kabi_status_t kabi_consumer_pause(kabi_consumer_t *consumer,
+                                  kabi_partition_t *partitions,
+                                  size_t count,
+                                  kabi_error_t *error);
+
+/**
+ * Lets paused partitions flow again, from where they stopped or were sought to. One that is not paused is
+ * left alone. Codes and errors as in kabi_consumer_pause().
+ *
+ * May be NULL: partitions.
+ */
+kabi_status_t kabi_consumer_resume(kabi_consumer_t *consumer,
+                                   kabi_partition_t *partitions,
+                                   size_t count,
+                                   kabi_error_t *error);
+
+/**
+ * Tells which partitions are paused, as kabi_consumer_assignment() tells which are assigned.
+ *
+ * May be NULL: partitions.
+ */
+kabi_status_t kabi_consumer_paused(kabi_consumer_t *consumer,
+                                   kabi_partition_t *partitions,
+                                   size_t capacity,
+                                   size_t *count,
+                                   kabi_error_t *error);
+
+/**
+ * Tells of the change of the assignment that waits to be applied (property kafkabi.assignment=apply):
+ * `change` gets its KABI_ASSIGNMENT_* number, or 0 if none waits, and `partitions` what it gives or takes.
+ * `count` gets how many there are, also with KABI_STATUS_BUFFER_TOO_SMALL, when they are more than
+ * `capacity` and none is written.
+ *
+ * May be NULL: partitions.
+ */
+kabi_status_t kabi_consumer_assignment_pending(kabi_consumer_t *consumer,
+                                               int32_t *change,
+                                               kabi_partition_t *partitions,
+                                               size_t capacity,
+                                               size_t *count,
+                                               kabi_error_t *error);
+
+/**
+ * Applies the change of the assignment that waits (property kafkabi.assignment=apply), after which polls
+ * hand out records again, none of them of partitions that were taken away. For a KABI_ASSIGNMENT_ASSIGN
+ * `partitions` may say where to begin, as in kabi_consumer_assign(); those that it does not name begin
+ * where the group committed. Before a KABI_ASSIGNMENT_REVOKE is applied what is handled of its partitions
+ * can still be stored and committed.
+ *
+ * A change that is not applied within max.poll.interval.ms costs the consumer its membership, as a program
+ * that does not poll would.
+ *
+ * Errors: KABI_STATUS_STATE if none waits, KABI_STATUS_ARGUMENT for a partition that is not in the change.
+ *
+ * May be NULL: partitions.
+ */
+kabi_status_t kabi_consumer_assignment_apply(kabi_consumer_t *consumer,
+                                             const kabi_partition_t *partitions,
+                                             size_t count,
+                                             kabi_error_t *error);
+
+/**
+ * Writes the topics and regular expressions subscribed to as a JSON array of texts, as
+ * kabi_consumer_topic_name() writes a name; "[]" without a subscription.
+ *
+ * May be NULL: buffer.
+ */
+kabi_status_t kabi_consumer_subscription(kabi_consumer_t *consumer,
+                                         char *buffer,
+                                         size_t size,
+                                         size_t *length,
+                                         kabi_error_t *error);
+
+/**
+ * Writes the name that the group knows this consumer by, as kabi_consumer_topic_name() writes a name. Empty
+ * before it has joined.
+ *
+ * Errors: KABI_STATUS_UNKNOWN_GROUP without the property group.id.
+ *
+ * May be NULL: buffer.
+ */
+kabi_status_t kabi_consumer_member_id(kabi_consumer_t *consumer,
+                                      char *buffer,
+                                      size_t size,
+                                      size_t *length,
+                                      kabi_error_t *error);
+
+/**
+ * Writes how the group changes assignments, as kabi_consumer_topic_name() writes a name: "EAGER" (all
+ * partitions are taken before new ones are given), "COOPERATIVE" (only those that move), or "NONE" before
+ * the consumer has joined.
+ *
+ * May be NULL: buffer.
+ */
+kabi_status_t kabi_consumer_rebalance_protocol(kabi_consumer_t *consumer,
+                                               char *buffer,
+                                               size_t size,
+                                               size_t *length,
+                                               kabi_error_t *error);
+
+/**
+ * Writes group, generation and member as bytes that a producer's transaction takes to commit this
+ * consumer's offsets, in this process or another with the same library. `length` gets how many there are,
+ * also with KABI_STATUS_BUFFER_TOO_SMALL. They are out of date after the next change of the assignment.
+ *
+ * Errors: KABI_STATUS_UNKNOWN_GROUP without the property group.id.
+ *
+ * May be NULL: bytes.
+ */
+kabi_status_t kabi_consumer_group_metadata(kabi_consumer_t *consumer,
+                                           uint8_t *bytes,
+                                           size_t size,
+                                           size_t *length,
+                                           kabi_error_t *error);
+
+/* ---- Functions: consumer_offsets ---- */
+
+/**
+ * Stores offsets for the next commit of everything handled, be it automatic, by kabi_consumer_commit() or
+ * at the close: each that of the next record to read, with its metadata. `code` of each gets its own
+ * status, and the result is the first that is not 0.
+ *
+ * What is handled later is stored in its place: with kafkabi.handled=explicit, and without
+ * kabi_consumer_handled(), only this call stores.
+ *
+ * Errors: KABI_STATUS_STATE for a partition that is not assigned, KABI_STATUS_UNKNOWN_GROUP without the
+ * property group.id.
+ *
+ * May be NULL: partitions.
+ */
+kabi_status_t kabi_consumer_store(kabi_consumer_t *consumer,
+                                  kabi_partition_t *partitions,
+                                  size_t count,
+                                  kabi_error_t *error);
+
+/**
+ * Starts a commit and does not wait for it. With NULL and 0: of everything that is handled. Else of these
+ * partitions' offsets, each that of the next record to read, with their metadata. `number` gets a number
+ * from 1, which the event of kind KABI_EVENT_COMMIT that tells the outcome has for a token; exactly one
+ * comes, at the latest at the consumer's end, if the kind is in the event mask.
+ *
+ * Each waits for its event to be drained: at kafkabi.events.max the call gives KABI_STATUS_QUEUE_FULL.
+ *
+ * Errors: KABI_STATUS_QUEUE_FULL, KABI_STATUS_UNKNOWN_GROUP without the property group.id. A commit that
+ * failed to start has no event.
+ *
+ * May be NULL: partitions.
+ */
+kabi_status_t kabi_consumer_commit_async(kabi_consumer_t *consumer,
+                                         const kabi_partition_t *partitions,
+                                         size_t count,
+                                         uint64_t *number,
+                                         kabi_error_t *error);
+
+/**
+ * Replaces `offset` of each partition, a timestamp in milliseconds since 1970, by the offset of the first
+ * record at or after it, KABI_OFFSET_END if there is none. Asks the partitions' leaders and waits up to
+ * `timeout_ms`. `code` of each gets its own status, and the result is the first that is not 0; nothing is
+ * written when there is no answer. The partitions need not be assigned.
+ *
+ * Errors: KABI_STATUS_TIMED_OUT, KABI_STATUS_INTERRUPTED by a wake.
+ *
+ * May be NULL: partitions.
+ */
+kabi_status_t kabi_consumer_offsets_for_times(kabi_consumer_t *consumer,
+                                              kabi_partition_t *partitions,
+                                              size_t count,
+                                              int32_t timeout_ms,
+                                              kabi_error_t *error);
+
+/**
+ * Moves the read positions of assigned partitions to the first record at or after `offset` of each, taken
+ * for a timestamp in milliseconds since 1970; to the end where there is none. `offset` becomes what was
+ * sought to. Otherwise as kabi_consumer_offsets_for_times() and then kabi_consumer_seek(), within
+ * `timeout_ms` together.
+ *
+ * May be NULL: partitions.
+ */
+kabi_status_t kabi_consumer_seek_to_times(kabi_consumer_t *consumer,
+                                          kabi_partition_t *partitions,
+                                          size_t count,
+                                          int32_t timeout_ms,
+                                          kabi_error_t *error);
+
+/**
+ * Asks a partition's leader for its first offset, `low`, and the one after its last, `high` (with
+ * isolation.level=read_committed: after the last record that can be read). Waits up to `timeout_ms`. The
+ * partition need not be assigned.
+ *
+ * Errors: KABI_STATUS_TIMED_OUT, KABI_STATUS_INTERRUPTED by a wake, Kafka's own for an unknown partition.
+ */
+kabi_status_t kabi_consumer_watermarks(kabi_consumer_t *consumer,
+                                       int32_t topic,
+                                       int32_t partition,
+                                       int32_t timeout_ms,
+                                       int64_t *low,
+                                       int64_t *high,
+                                       kabi_error_t *error);
+
+/**
+ * Gives what is known already of a partition's first offset and of the one after its last, without asking:
+ * each fetch of records tells `high` anew, statistics tell `low`. KABI_OFFSET_INVALID for what is not known.
+ */
+kabi_status_t kabi_consumer_watermarks_cached(kabi_consumer_t *consumer,
+                                              int32_t topic,
+                                              int32_t partition,
+                                              int64_t *low,
+                                              int64_t *high,
+                                              kabi_error_t *error);
+
+/**
+ * Tells how far behind the consumer is: `lags` has `count` places and gets, for each partition, the offset
+ * after its last record less the position, or less what the group committed where there is no position
+ * (kabi_consumer_position()). Never negative; -1 where it can't be told, with the reason in the partition's
+ * `code`, which does not make the call fail: KABI_STATUS_NO_OFFSET if there is neither position nor commit.
+ *
+ * The partitions' leaders and the group's coordinator are asked, up to `timeout_ms`. With a `timeout_ms` of
+ * 0 nobody is asked: only what earlier fetches told counts, and only positions.
+ *
+ * Errors: KABI_STATUS_TIMED_OUT, KABI_STATUS_INTERRUPTED by a wake.
+ *
+ * May be NULL: partitions, lags.
+ */
+kabi_status_t kabi_consumer_lag(kabi_consumer_t *consumer,
+                                kabi_partition_t *partitions,
+                                int64_t *lags,
+                                size_t count,
+                                int32_t timeout_ms,
+                                kabi_error_t *error);
+
 /* ---- Functions: consumer_poll ---- */
 
 /**
@@ -2173,13 +2461,24 @@ kabi_status_t kabi_admin_partitions_add(kabi_admin_t *admin,
  * gets NULL and the count is 0.
  *
  * What earlier polls handed out counts as handled from here on, unless the property kafkabi.handled is
- * explicit. Assignment changes of the group happen inside, before any record of the new assignment, and
- * handlers of events that wait run inside, on this thread. End of a partition (with the property
+ * explicit. Handlers of events that wait run inside, on this thread. End of a partition (with the property
  * enable.partition.eof) and a partition's errors come as entries whose `code` is not 0.
+ *
+ * Changes of the assignment that the group decides happen inside, before any record of the new assignment;
+ * no record of a partition that was taken away comes after. A handler of KABI_EVENT_ASSIGNMENT meets each
+ * one first (its code is a KABI_ASSIGNMENT_* number, its token the generation that begins): in it the
+ * program may seek, pause, store, commit and ask for positions; what it seeks of the partitions that are
+ * being assigned is where they begin. When it returns the change is applied, also if it returns not 0,
+ * which ends the poll. Without a handler the change is applied at once and an event tells of it. Both only
+ * if the event mask has the kind. With kafkabi.assignment=apply the poll returns with nothing instead, and
+ * gives KABI_STATUS_STATE until kabi_consumer_assignment_apply().
+ *
+ * A program that does not poll for max.poll.interval.ms loses its partitions: an entry with the code
+ * KABI_STATUS_MAX_POLL_EXCEEDED says so, and polling on joins the group again.
  *
  * Errors: KABI_STATUS_INTERRUPTED (a wake), KABI_STATUS_BUSY (another thread polls for records),
  * KABI_STATUS_REENTERED (inside a handler that such a poll runs), KABI_STATUS_CALLBACK_FAILED (a handler
- * returned not 0; no record is lost), KABI_STATUS_CLOSED, and a fatal error with its own code.
+ * returned not 0; no record is lost), KABI_STATUS_STATE (a change waits to be applied), KABI_STATUS_CLOSED, and a fatal error with its own code.
  */
 kabi_status_t kabi_consumer_poll(kabi_consumer_t *consumer,
                                  size_t max_records,
@@ -2556,6 +2855,23 @@ kabi_status_t kabi_producer_transaction_commit(kabi_producer_t *producer,
 kabi_status_t kabi_producer_transaction_abort(kabi_producer_t *producer,
                                               int32_t timeout_ms,
                                               kabi_error_t *error);
+
+/* ---- Types: assignment ---- */
+
+/** In an assignment event's code: the group gives the consumer these partitions. */
+#define KABI_ASSIGNMENT_ASSIGN 1
+
+/**
+ * In an assignment event's code: the group takes these partitions back. What is handled of them can
+ * still be committed while a handler runs, and before kabi_consumer_assignment_apply().
+ */
+#define KABI_ASSIGNMENT_REVOKE 2
+
+/**
+ * In an assignment event's code: the group has taken these partitions away already, because the consumer
+ * was not heard of. Others may read them; commits of them fail.
+ */
+#define KABI_ASSIGNMENT_LOST 3
 
 /** The sizes for kabi_abi_check(): `const uint32_t sizes[] = KABI_RECORD_SIZES;` */
 #define KABI_RECORD_SIZES { \

@@ -47,24 +47,22 @@ use_cargo() {
   return 1
 }
 
-# Runs a command with its output in a log, and shows that it is alive: on a terminal a line that changes, else a line
-# every ten seconds. The function named by activity prints what is being done, given the log.
+# Runs a command with its output in a log, and shows that it is alive: on a terminal by a line that changes each
+# second, else by a line every PROGRESS_SECONDS. The function named by activity prints what is being done, given the log.
 # with_progress LABEL ACTIVITY LOG COMMAND...
 with_progress() {
-  local label=$1 activity=$2 log=$3 began=$SECONDS said=0 pid status=0 line
+  local label=$1 activity=$2 log=$3 began=$SECONDS shown=0 every=${PROGRESS_SECONDS:-10} pid status=0
   shift 3
+  if [[ -t 1 ]]; then every=1; fi
   mkdir -p "$(dirname "$log")"
   "$@" >"$log" 2>&1 </dev/null &
   pid=$!
   trap 'kill "$pid" 2>/dev/null; exit 130' INT TERM # the command would outlive this script
   while kill -0 "$pid" 2>/dev/null; do
-    sleep 0.2
-    line="$label  ${DIM}$((SECONDS - began)) s  $("$activity" "$log")${PLAIN}"
-    if [[ -t 1 ]]; then
-      printf '\r\e[K%s' "$line"
-    elif ((SECONDS - began >= said + 10)); then
-      said=$((SECONDS - began))
-      printf '%s\n' "$line"
+    sleep 0.1
+    if ((SECONDS - began >= shown + every)); then
+      shown=$((SECONDS - began))
+      show_progress "$label  $DIM$shown s  $("$activity" "$log")$PLAIN"
     fi
   done
   wait "$pid" || status=$?
@@ -72,6 +70,8 @@ with_progress() {
   if [[ -t 1 ]]; then printf '\r\e[K'; fi
   return "$status"
 }
+
+show_progress() { if [[ -t 1 ]]; then printf '\r\e[K%s' "$1"; else say "$1"; fi; }
 
 # What cargo is at, from its log; librdkafka's build script is silent for a minute, so its object files are counted.
 cargo_activity() {

@@ -26,6 +26,7 @@ macro_rules! layout {
     };
 }
 
+mod assignment;
 mod batch;
 mod error;
 mod event;
@@ -35,6 +36,7 @@ mod message;
 mod partition;
 mod request;
 
+pub use assignment::*;
 pub use batch::*;
 pub use error::*;
 pub use event::*;

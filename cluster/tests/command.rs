@@ -91,8 +91,8 @@ fn round_trip(servers: &str, topic: &str, partition: i32) {
     producer
         .send(&record, std::iter::empty(), Some(PATIENCE))
         .unwrap();
-    let end = producer.finish(Some(PATIENCE), Some(Instant::now() + PATIENCE));
-    assert_eq!(end.undelivered, 0);
+    assert_eq!(producer.flush(Some(PATIENCE), 30_000).unwrap(), 0);
+    producer.abandon();
 
     let consumer = Consumer::new(&config(servers)).unwrap();
     let place = Partition {

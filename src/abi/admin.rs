@@ -20,9 +20,10 @@ use crate::record::{
     kabi_status_t,
 };
 use std::sync::atomic::Ordering;
+use std::sync::Arc;
 use std::time::Instant;
 
-fn object_of(admin: Admin, handlers: Handlers) -> Object {
+fn object_of(admin: Admin, handlers: impl Into<Arc<Handlers>>) -> Object {
     let always = Always::new(admin.events(), admin.control(), handlers);
     Object::Admin(ClientObject {
         open: Openable::new(admin),
@@ -81,7 +82,7 @@ pub unsafe extern "C" fn kabi_admin_of_producer(
         let object = with_open(producer, |producer: &Producer, always| {
             Ok(object_of(
                 Admin::on(producer.base())?,
-                always.handlers.clone(),
+                Arc::clone(&always.handlers),
             ))
         })?;
         admin.set(insert(object)?);
@@ -106,7 +107,7 @@ pub unsafe extern "C" fn kabi_admin_of_consumer(
         let object = with_open(consumer, |consumer: &Consumer, always| {
             Ok(object_of(
                 Admin::on(consumer.base())?,
-                always.handlers.clone(),
+                Arc::clone(&always.handlers),
             ))
         })?;
         admin.set(insert(object)?);
@@ -244,11 +245,13 @@ fn close(
     let always = &object.always;
     let open = take_open(object, guard, deadline, Admin::begin_close)
         .ok_or_else(|| Error::timed_out("waiting for calls in progress", timeout_ms))?;
+    let mut gave_up = false;
     if let Some(admin) = open {
         let given_up = admin.finish(deadline);
         always.undelivered.store(given_up as u64, Ordering::SeqCst);
+        gave_up = given_up > 0;
     }
-    if always.control.wait_for_end(deadline) {
+    if always.control.wait_for_end(deadline) && !gave_up {
         return Ok(());
     }
     let given_up = always.undelivered.load(Ordering::SeqCst);

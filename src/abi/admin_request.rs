@@ -46,7 +46,8 @@ unsafe fn document<'a>(arguments: *const c_char) -> Result<&'a str> {
 /// `request` gets the number, never 0 and never used twice by one admin; 0 on failure.
 ///
 /// Errors: KABI_STATUS_ARGUMENT (the message says where in the document the fault is),
-/// KABI_STATUS_QUEUE_FULL (too many outcomes wait to be drained or fetched, see kafkabi.events.max),
+/// KABI_STATUS_QUEUE_FULL (too many outcomes wait to be drained or fetched, see kafkabi.events.max, or more
+/// than 16 of metadata and acls_describe, each of which takes a thread, are under way),
 /// KABI_STATUS_STATE (an event is wanted, but is not in the event mask).
 ///
 /// @nullable arguments
@@ -202,7 +203,7 @@ impl Drop for Number<'_> {
     }
 }
 
-/// Creates a topic and waits until it is there.
+/// Creates a topic and waits until the controller has. The brokers learn of it within moments.
 ///
 /// `partitions` and `replication` may be -1 for the brokers' defaults. `timeout_ms` is as in
 /// kabi_admin_start().
@@ -228,7 +229,7 @@ pub unsafe extern "C" fn kabi_admin_topic_create(
     })
 }
 
-/// Deletes a topic and all that is in it, and waits until the brokers have taken it on.
+/// Deletes a topic and all that is in it, and waits until the controller has.
 ///
 /// Errors: KABI_STATUS_UNKNOWN_TOPIC_OR_PART and others of the brokers'; else as in
 /// kabi_admin_topic_create().

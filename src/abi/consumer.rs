@@ -2,20 +2,38 @@
 
 use super::arguments::{out, reference, slice, slice_mut, text, timeout, write_text, NAME_MAX};
 use super::boundary::{call, quiet};
+use super::handlers::Handlers;
 use super::handles::{
     free_client, insert, take_open, with, with_open, Always, ClientObject, ConfigObject, Object,
 };
 use super::openable::Openable;
-use super::partitions::{keys_of, partitions_of};
-use crate::client::consumer::Consumer;
+use super::partitions::{keys_of, partitions_of, with_codes, write_keys};
+use crate::client::consumer::{Consumer, Listener};
 use crate::client::lifetime::{deadline_of, lock};
 use crate::error::{Error, Result};
 use crate::handle::Mode;
 use crate::record::{
     kabi_config_t, kabi_consumer_t, kabi_error_t, kabi_partition_t, kabi_record_t, kabi_status_t,
+    KABI_EVENT_ASSIGNMENT,
 };
-use crate::status::KABI_STATUS_BUFFER_TOO_SMALL;
 use std::ffi::c_char;
+use std::sync::Arc;
+
+/// Hands assignment changes to the program's handler, for as long as the object holds it.
+fn listener(handlers: &Arc<Handlers>) -> Option<Listener> {
+    if !handlers.has(KABI_EVENT_ASSIGNMENT) {
+        return None;
+    }
+    let handlers = Arc::downgrade(handlers);
+    Some(Box::new(move |told| {
+        let handlers = handlers.upgrade()?;
+        // Words in size; malloc aligns them for the partitions.
+        let mut words = vec![[0u8; 8]; told.size().div_ceil(8)];
+        let bytes = words.as_flattened_mut();
+        let event = told.place(0, bytes)?;
+        Some(handlers.call(&[event], bytes))
+    }))
+}
 
 /// Makes a consumer from a configuration, which is copied and may be freed or changed after.
 ///
@@ -40,7 +58,8 @@ pub unsafe extern "C" fn kabi_consumer_new(
                 let state = lock(&config.state);
                 (state.config.clone(), state.handlers.clone())
             };
-            let made = Consumer::new(&config)?;
+            let handlers = Arc::new(handlers);
+            let made = Consumer::new(&config, listener(&handlers))?;
             let always = Always::new(made.events(), made.control(), handlers);
             Ok(ClientObject {
                 open: Openable::new(made),
@@ -104,7 +123,8 @@ pub unsafe extern "C" fn kabi_consumer_topic_name(
 /// NUL-terminated texts: topic names, or regular expressions that begin with '^'. Replaces an earlier
 /// subscription. The assignment comes during polls.
 ///
-/// Errors: KABI_STATUS_UNKNOWN_GROUP without the property group.id.
+/// Errors: KABI_STATUS_UNKNOWN_GROUP without the property group.id, KABI_STATUS_STATE while partitions are
+/// assigned by kabi_consumer_assign().
 #[no_mangle]
 pub unsafe extern "C" fn kabi_consumer_subscribe(
     consumer: *mut kabi_consumer_t,
@@ -125,7 +145,9 @@ pub unsafe extern "C" fn kabi_consumer_subscribe(
     })
 }
 
-/// Leaves the group; what is handled is committed first, if commits are automatic. Does not wait.
+/// Leaves the group; what is handled is committed first, if commits are automatic. Its partitions are given
+/// back at once, or, with a handler of KABI_EVENT_ASSIGNMENT or kafkabi.assignment=apply, in the next poll for
+/// records. Does not wait for brokers.
 #[no_mangle]
 pub unsafe extern "C" fn kabi_consumer_unsubscribe(
     consumer: *mut kabi_consumer_t,
@@ -139,7 +161,10 @@ pub unsafe extern "C" fn kabi_consumer_unsubscribe(
 /// Reads exactly these partitions, from the offsets given: 0 or more, KABI_OFFSET_BEGINNING,
 /// KABI_OFFSET_END, or KABI_OFFSET_STORED or KABI_OFFSET_INVALID for where the group committed (or the
 /// property auto.offset.reset says). Replaces an earlier assignment, whose records in hand can't be
-/// handled any more. A count of 0 reads nothing.
+/// handled any more, and whose pauses end. A count of 0 reads nothing.
+///
+/// Errors: KABI_STATUS_STATE while topics are subscribed to, KABI_STATUS_REENTERED inside a handler of an
+/// assignment change.
 ///
 /// @nullable partitions
 #[no_mangle]
@@ -173,32 +198,9 @@ pub unsafe extern "C" fn kabi_consumer_assignment(
 ) -> kabi_status_t {
     call(error, || {
         with_open(consumer, |consumer: &Consumer, _| {
-            // SAFETY: by this function's contract.
-            let (places, mut count) = unsafe {
-                (
-                    slice_mut(partitions, capacity, "partitions")?,
-                    out(count, "count")?,
-                )
-            };
             let keys = consumer.assignment()?;
-            count.set(keys.len());
-            if keys.len() > places.len() {
-                return Err(Error::new(
-                    KABI_STATUS_BUFFER_TOO_SMALL,
-                    format!(
-                        "{} partitions are assigned, there is room for {capacity}",
-                        keys.len()
-                    ),
-                ));
-            }
-            for (place, (topic, partition)) in places.iter_mut().zip(keys) {
-                *place = kabi_partition_t {
-                    topic,
-                    partition,
-                    ..Default::default()
-                };
-            }
-            Ok(())
+            // SAFETY: by this function's contract.
+            unsafe { write_keys(&keys, "assigned", partitions, capacity, count) }
         })
     })
 }
@@ -247,21 +249,12 @@ pub unsafe extern "C" fn kabi_consumer_commit(
             if count == 0 {
                 return consumer.commit_handled(wait, timeout_ms);
             }
-            // SAFETY: by this function's contract. The list is copied before codes are written.
-            let places = unsafe { slice_mut(partitions, count, "partitions") }?;
-            // SAFETY: as above.
-            let list = unsafe { partitions_of(places) }?;
-            let mut codes = vec![None; count];
-            let outcome = consumer.commit(&list, wait, timeout_ms, |i, code| {
-                if let Some(place) = codes.get_mut(i) {
-                    *place = Some(code);
-                }
-            });
-            let unknown = outcome.as_ref().err().map_or(0, |e| e.code);
-            for (place, code) in places.iter_mut().zip(codes) {
-                place.code = code.unwrap_or(unknown);
+            // SAFETY: by this function's contract.
+            unsafe {
+                with_codes(partitions, count, |list, status| {
+                    consumer.commit(list, wait, timeout_ms, status)
+                })
             }
-            outcome
         })
     })
 }
@@ -304,6 +297,10 @@ pub unsafe extern "C" fn kabi_consumer_commit_record(
 /// KABI_OFFSET_BEGINNING, KABI_OFFSET_END or KABI_OFFSET_STORED. Records in hand of these partitions
 /// can't be handled any more. Works right after an assign: it waits up to `timeout_ms` until the
 /// partition is ready. `code` of each gets its own status, and the result is the first that is not 0.
+/// KABI_OFFSET_STORED asks what is committed first; where nothing is, auto.offset.reset decides.
+///
+/// Inside a handler of an assignment change it works too, also for the partitions that are being assigned,
+/// which then begin there.
 ///
 /// Errors: KABI_STATUS_STATE for a partition that is not assigned.
 ///
@@ -319,20 +316,12 @@ pub unsafe extern "C" fn kabi_consumer_seek(
     call(error, || {
         with_open(consumer, |consumer: &Consumer, _| {
             let wait = timeout(timeout_ms)?;
-            // SAFETY: by this function's contract. The list is copied before codes are written.
-            let places = unsafe { slice_mut(partitions, count, "partitions") }?;
-            // SAFETY: as above.
-            let list = unsafe { partitions_of(places) }?;
-            let mut codes = vec![0; count];
-            let outcome = consumer.seek(&list, wait, |i, code| {
-                if let Some(place) = codes.get_mut(i) {
-                    *place = code;
-                }
-            });
-            for (place, code) in places.iter_mut().zip(codes) {
-                place.code = code;
+            // SAFETY: by this function's contract.
+            unsafe {
+                with_codes(partitions, count, |list, status| {
+                    consumer.seek(list, wait, timeout_ms, status)
+                })
             }
-            outcome
         })
     })
 }
@@ -401,6 +390,7 @@ pub unsafe extern "C" fn kabi_consumer_committed(
 /// `timeout_ms` (-1: for ever). Nothing of the batch in hand counts as handled, unless it was said.
 /// Calls in progress end with KABI_STATUS_CLOSED, and so does every call after, but for serve, drain and
 /// event_fd, which work on until the last event is drained. Batches stay valid until they are freed.
+/// No handler runs inside; an assignment event tells of the partitions that are given back.
 ///
 /// KABI_STATUS_TIMED_OUT says that the time was up: the rest goes on in the background; the message says
 /// if offsets of handled records are not saved. Closing a closed consumer is a success.

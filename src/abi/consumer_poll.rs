@@ -32,13 +32,24 @@ fn dispatch(always: &Always) -> Result<()> {
 /// gets NULL and the count is 0.
 ///
 /// What earlier polls handed out counts as handled from here on, unless the property kafkabi.handled is
-/// explicit. Assignment changes of the group happen inside, before any record of the new assignment, and
-/// handlers of events that wait run inside, on this thread. End of a partition (with the property
+/// explicit. Handlers of events that wait run inside, on this thread. End of a partition (with the property
 /// enable.partition.eof) and a partition's errors come as entries whose `code` is not 0.
+///
+/// Changes of the assignment that the group decides happen inside, before any record of the new assignment;
+/// no record of a partition that was taken away comes after. A handler of KABI_EVENT_ASSIGNMENT meets each
+/// one first (its code is a KABI_ASSIGNMENT_* number, its token the generation that begins): in it the
+/// program may seek, pause, store, commit and ask for positions; what it seeks of the partitions that are
+/// being assigned is where they begin. When it returns the change is applied, also if it returns not 0,
+/// which ends the poll. Without a handler the change is applied at once and an event tells of it. Both only
+/// if the event mask has the kind. With kafkabi.assignment=apply the poll returns with nothing instead, and
+/// gives KABI_STATUS_STATE until kabi_consumer_assignment_apply().
+///
+/// A program that does not poll for max.poll.interval.ms loses its partitions: an entry with the code
+/// KABI_STATUS_MAX_POLL_EXCEEDED says so, and polling on joins the group again.
 ///
 /// Errors: KABI_STATUS_INTERRUPTED (a wake), KABI_STATUS_BUSY (another thread polls for records),
 /// KABI_STATUS_REENTERED (inside a handler that such a poll runs), KABI_STATUS_CALLBACK_FAILED (a handler
-/// returned not 0; no record is lost), KABI_STATUS_CLOSED, and a fatal error with its own code.
+/// returned not 0; no record is lost), KABI_STATUS_STATE (a change waits to be applied), KABI_STATUS_CLOSED, and a fatal error with its own code.
 #[no_mangle]
 pub unsafe extern "C" fn kabi_consumer_poll(
     consumer: *mut kabi_consumer_t,

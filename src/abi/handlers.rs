@@ -39,7 +39,7 @@ struct Handler {
 /// The handlers of a configuration or a client, by kind.
 #[derive(Clone, Default)]
 pub struct Handlers {
-    by_kind: [Option<Handler>; KINDS],
+    by_kind: Box<[Option<Handler>; KINDS]>,
 }
 
 impl Handlers {
@@ -72,6 +72,14 @@ impl Handlers {
         self.by_kind
             .iter()
             .any(|h| h.as_ref().is_some_and(|h| h.function.is_some()))
+    }
+
+    /// Whether events of this kind have a handler.
+    pub fn has(&self, kind: u32) -> bool {
+        usize::try_from(kind.trailing_zeros())
+            .ok()
+            .and_then(|k| self.by_kind.get(k)?.as_ref())
+            .is_some_and(|h| h.function.is_some())
     }
 
     /// Hands events of one kind over. Those without a handler are dropped.

@@ -38,7 +38,8 @@ pub struct ConfigState {
 pub struct Always {
     pub events: Arc<Events>,
     pub control: Arc<Control>,
-    pub handlers: Handlers,
+    /// Shared with what runs inside a poll, which doesn't keep them alive.
+    pub handlers: Arc<Handlers>,
     /// What the close that is done reported.
     pub undelivered: AtomicU64,
     /// The open part was taken out. Locked by who looks at it without a guard of its own.
@@ -46,11 +47,15 @@ pub struct Always {
 }
 
 impl Always {
-    pub fn new(events: &Arc<Events>, control: &Arc<Control>, handlers: Handlers) -> Always {
+    pub fn new(
+        events: &Arc<Events>,
+        control: &Arc<Control>,
+        handlers: impl Into<Arc<Handlers>>,
+    ) -> Always {
         Always {
             events: Arc::clone(events),
             control: Arc::clone(control),
-            handlers,
+            handlers: handlers.into(),
             undelivered: AtomicU64::new(0),
             taking: Mutex::default(),
         }
@@ -94,6 +99,8 @@ impl<T: Client> Drop for ClientObject<T> {
     }
 }
 
+// Few at a time, each in a slot of its own: indirection would cost each call more than it saves.
+#[allow(clippy::large_enum_variant)]
 pub enum Object {
     Config(ConfigObject),
     Producer(ClientObject<Producer>),

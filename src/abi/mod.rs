@@ -21,6 +21,8 @@ pub mod cluster_faults;
 pub mod cluster_placement;
 pub mod config;
 pub mod consumer;
+pub mod consumer_assignment;
+pub mod consumer_offsets;
 pub mod consumer_poll;
 mod events;
 pub mod library;

@@ -1,6 +1,6 @@
 //! Partition records as C has them, and the core's.
 
-use super::arguments::{part, Out};
+use super::arguments::{out, part, slice_mut, Out};
 use crate::client::consumer::{Committed, Key, Partition};
 use crate::error::{Error, Result};
 use crate::record::kabi_partition_t;
@@ -24,6 +24,71 @@ pub unsafe fn partitions_of<'a>(list: &[kabi_partition_t]) -> Result<Vec<Partiti
             })
         })
         .collect()
+}
+
+/// Runs `body` on the partitions; each one's status goes to its `code`. One that `body` does not tell of
+/// gets the status of the whole.
+///
+/// # Safety
+/// `partitions` is NULL or valid for reads and writes of `count` elements, and their metadata for reads.
+pub unsafe fn with_codes(
+    partitions: *mut kabi_partition_t,
+    count: usize,
+    body: impl FnOnce(&[Partition<'_>], &mut dyn FnMut(usize, i32)) -> Result<()>,
+) -> Result<()> {
+    // SAFETY: by the contract. The list is copied before codes are written.
+    let places = unsafe { slice_mut(partitions, count, "partitions") }?;
+    // SAFETY: as above.
+    let list = unsafe { partitions_of(places) }?;
+    let mut codes = vec![None; count];
+    let outcome = body(&list, &mut |i, code| {
+        if let Some(place) = codes.get_mut(i) {
+            *place = Some(code);
+        }
+    });
+    let of_the_whole = outcome.as_ref().err().map_or(0, |e| e.code);
+    for (place, code) in places.iter_mut().zip(codes) {
+        place.code = code.unwrap_or(of_the_whole);
+    }
+    outcome
+}
+
+/// Writes partitions without offsets, or how many there are with BUFFER_TOO_SMALL. `what` says which.
+///
+/// # Safety
+/// `partitions` is NULL or valid for writes of `capacity` elements, `count` NULL or valid for a write.
+pub unsafe fn write_keys(
+    keys: &[Key],
+    what: &str,
+    partitions: *mut kabi_partition_t,
+    capacity: usize,
+    count: *mut usize,
+) -> Result<()> {
+    // SAFETY: by the contract.
+    let (places, mut count) = unsafe {
+        (
+            slice_mut(partitions, capacity, "partitions")?,
+            out(count, "count")?,
+        )
+    };
+    count.set(keys.len());
+    if keys.len() > places.len() {
+        return Err(Error::new(
+            KABI_STATUS_BUFFER_TOO_SMALL,
+            format!(
+                "{} partitions are {what}, there is room for {capacity}",
+                keys.len()
+            ),
+        ));
+    }
+    for (place, &(topic, partition)) in places.iter_mut().zip(keys) {
+        *place = kabi_partition_t {
+            topic,
+            partition,
+            ..Default::default()
+        };
+    }
+    Ok(())
 }
 
 pub fn keys_of(list: &[kabi_partition_t]) -> Vec<Key> {

@@ -26,6 +26,8 @@ pub trait Served: Send + Sync + 'static {
     fn client(&self) -> &Client;
     /// Nothing is under way any more that an event is to tell of.
     fn is_settled(&self) -> bool;
+    /// The last moment to tell of what is not settled.
+    fn give_up(&self) {}
 }
 
 /// Starts the thread. `take` is given all events.
@@ -58,6 +60,7 @@ fn run<C: Served>(core: Arc<C>, mut take: impl FnMut(&C, Event), running: Runnin
         serve(Some(Duration::from_millis(10)));
     }
     let control = Arc::clone(core.control());
+    core.give_up();
     core.events().finish();
     control.wait_for_sole(&core);
     drop(core);

@@ -8,7 +8,7 @@ use super::queue::Queue;
 use super::topic::Topic;
 use super::{check, clamp_ms, sys, take_error, text_of};
 use crate::error::Error;
-use std::ffi::{c_char, c_void, CStr};
+use std::ffi::{c_char, c_void};
 use std::mem::ManuallyDrop;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::ptr::NonNull;
@@ -28,6 +28,8 @@ pub enum Kind {
 pub enum Change {
     Assign,
     Revoke,
+    /// Like a revocation, but the group has given the partitions away already.
+    Lost,
 }
 
 /// Applies changes of the assignment. It must finish each by one of the assign calls.
@@ -277,10 +279,7 @@ impl Client {
 
     /// The assignment is to be changed by the incremental calls only.
     pub fn is_cooperative(&self) -> bool {
-        // SAFETY: the client is alive; the string is static.
-        let name = unsafe { sys::rd_kafka_rebalance_protocol(self.as_ptr()) };
-        // SAFETY: not NULL, terminated, static.
-        !name.is_null() && unsafe { CStr::from_ptr(name) } == c"COOPERATIVE"
+        self.rebalance_protocol() == c"COOPERATIVE"
     }
 
     pub fn assignment(&self) -> Result<PartitionList, Error> {
@@ -396,6 +395,8 @@ unsafe extern "C" fn on_rebalance(
     };
     let change = if err == sys::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS {
         Change::Assign
+    } else if client.is_assignment_lost() {
+        Change::Lost
     } else {
         Change::Revoke
     };

@@ -266,8 +266,37 @@ impl Messages {
         }
     }
 
+    /// Takes all messages out.
+    pub fn take(&mut self) -> Messages {
+        Messages {
+            list: std::mem::take(&mut self.list),
+            client: Arc::clone(&self.client),
+        }
+    }
+
+    /// Takes out the messages that `wanted` says, in order.
+    pub fn take_if(&mut self, mut wanted: impl FnMut(MessageRef<'_>) -> bool) -> Messages {
+        // SAFETY: messages of ours; each goes to exactly one of the two lists.
+        let (taken, kept) = self.list.drain(..).partition(|&ptr| {
+            NonNull::new(ptr).is_some_and(|p| wanted(unsafe { MessageRef::new(p) }))
+        });
+        self.list = kept;
+        Messages {
+            list: taken,
+            client: Arc::clone(&self.client),
+        }
+    }
+
+    /// Puts messages behind those that are here.
+    pub fn append(&mut self, mut last: Messages) {
+        self.list.append(&mut last.list);
+    }
+
     /// Puts messages before those that are here.
     pub fn prepend(&mut self, mut first: Messages) {
+        if first.list.is_empty() {
+            return;
+        }
         first.list.append(&mut self.list);
         std::mem::swap(&mut self.list, &mut first.list);
     }

@@ -6,6 +6,7 @@ pub mod admin;
 pub mod certificate;
 pub mod client;
 pub mod conf;
+mod consumer;
 pub mod descriptor;
 pub mod float;
 pub mod fork;

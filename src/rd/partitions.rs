@@ -86,6 +86,18 @@ impl PartitionList {
         }
     }
 
+    /// Changes the offsets of elements for which `change` has one, with its leader epoch.
+    pub fn move_offsets(&mut self, mut change: impl FnMut(Element<'_>) -> Option<(i64, i32)>) {
+        for index in 0..self.len() {
+            // SAFETY: the array holds `cnt` elements, and nobody else has a reference to one while the
+            // list is mutably borrowed.
+            let element = unsafe { &mut *self.ptr.as_ref().elems.add(index) };
+            if let Some((offset, epoch)) = change(Element { element }) {
+                let _ = ElementMut { element }.offset(offset).leader_epoch(epoch);
+            }
+        }
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = Element<'_>> {
         // SAFETY: the list is alive; the array holds `cnt` elements (and may be NULL for none).
         let elements = unsafe {

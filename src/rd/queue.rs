@@ -150,6 +150,12 @@ impl Event {
         unsafe { sys::rd_kafka_event_error_is_fatal(self.ptr.as_ptr()) != 0 }
     }
 
+    /// The number that an asynchronous commit was started with.
+    pub fn number(&self) -> u64 {
+        // SAFETY: the event is alive.
+        unsafe { sys::rd_kafka_event_opaque(self.ptr.as_ptr()) as u64 }
+    }
+
     pub fn error_text(&self) -> String {
         // SAFETY: the event is alive; the text is terminated and copied.
         unsafe { text_of(sys::rd_kafka_event_error_string(self.ptr.as_ptr())) }

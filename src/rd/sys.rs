@@ -42,6 +42,8 @@ return_i32! {
     rd_kafka_oauthbearer_set_token_failure(rk: *mut rd_kafka_t, errstr: *const c_char)
         -> rd_kafka_resp_err_t;
     rd_kafka_last_error() -> rd_kafka_resp_err_t;
+    rd_kafka_seek(topic: *mut rd_kafka_topic_t, partition: i32, offset: i64, timeout_ms: c_int)
+        -> rd_kafka_resp_err_t;
     rd_kafka_error_code(error: *const rd_kafka_error_t) -> rd_kafka_resp_err_t;
     rd_kafka_fatal_error(rk: *mut rd_kafka_t, errstr: *mut c_char, errstr_size: usize)
         -> rd_kafka_resp_err_t;
@@ -74,6 +76,8 @@ return_i32! {
         errstr: *mut c_char, errstr_size: usize) -> rd_kafka_resp_err_t;
     rd_kafka_AdminOptions_set_operation_timeout(options: *mut rd_kafka_AdminOptions_t,
         timeout_ms: c_int, errstr: *mut c_char, errstr_size: usize) -> rd_kafka_resp_err_t;
+    rd_kafka_AdminOptions_set_broker(options: *mut rd_kafka_AdminOptions_t, broker: i32,
+        errstr: *mut c_char, errstr_size: usize) -> rd_kafka_resp_err_t;
     rd_kafka_AdminOptions_set_validate_only(options: *mut rd_kafka_AdminOptions_t, yes: c_int,
         errstr: *mut c_char, errstr_size: usize) -> rd_kafka_resp_err_t;
     rd_kafka_NewTopic_set_replica_assignment(topic: *mut rd_kafka_NewTopic_t, partition: i32,
@@ -115,6 +119,18 @@ return_i32! {
         -> rd_kafka_resp_err_t;
     rd_kafka_mock_broker_set_rtt(cluster: *mut rd_kafka_mock_cluster_t, broker: i32, rtt_ms: c_int)
         -> rd_kafka_resp_err_t;
+    rd_kafka_subscription(rk: *mut rd_kafka_t, topics: *mut *mut rd_kafka_topic_partition_list_t)
+        -> rd_kafka_resp_err_t;
+    rd_kafka_pause_partitions(rk: *mut rd_kafka_t, partitions: *mut rd_kafka_topic_partition_list_t)
+        -> rd_kafka_resp_err_t;
+    rd_kafka_resume_partitions(rk: *mut rd_kafka_t, partitions: *mut rd_kafka_topic_partition_list_t)
+        -> rd_kafka_resp_err_t;
+    rd_kafka_offsets_for_times(rk: *mut rd_kafka_t, offsets: *mut rd_kafka_topic_partition_list_t,
+        timeout_ms: c_int) -> rd_kafka_resp_err_t;
+    rd_kafka_query_watermark_offsets(rk: *mut rd_kafka_t, topic: *const c_char, partition: i32,
+        low: *mut i64, high: *mut i64, timeout_ms: c_int) -> rd_kafka_resp_err_t;
+    rd_kafka_get_watermark_offsets(rk: *mut rd_kafka_t, topic: *const c_char, partition: i32,
+        low: *mut i64, high: *mut i64) -> rd_kafka_resp_err_t;
     rd_kafka_mock_broker_set_rack(cluster: *mut rd_kafka_mock_cluster_t, broker: i32,
         rack: *const c_char) -> rd_kafka_resp_err_t;
     rd_kafka_mock_broker_error_stack_cnt(cluster: *mut rd_kafka_mock_cluster_t, broker: i32,

@@ -37,6 +37,15 @@ impl Topic {
         }
     }
 
+    /// Waits until librdkafka has seen to what was asked of a partition before. For one that was just
+    /// unassigned: until it has stopped. A seek goes the same way as the order to stop, behind it, and
+    /// has no effect on a partition that is not read.
+    pub fn wait_for_partition(&self, partition: i32) {
+        const PATIENCE_MS: i32 = 1000;
+        // SAFETY: the topic is alive. The outcome, that the partition is not read, is of no interest.
+        unsafe { sys::rd_kafka_seek(self.as_ptr(), partition, 0, PATIENCE_MS) };
+    }
+
     pub(super) fn as_ptr(&self) -> *mut sys::rd_kafka_topic_t {
         self.ptr.as_ptr()
     }

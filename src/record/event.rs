@@ -53,12 +53,12 @@ pub const KABI_PERSISTED_YES: i32 = 2;
 pub struct kabi_event_t {
     /// What happened: exactly one KABI_EVENT_* bit. Skip kinds that you do not know.
     pub kind: u32,
-    /// REPORT, ERROR and REQUEST: a KABI_STATUS_* number, 0 for a delivered record or a request that
-    /// was answered. LOG: the syslog level,
-    /// 0 (emergency) to 7 (debug).
+    /// REPORT, ERROR, COMMIT and REQUEST: a KABI_STATUS_* number, 0 for success. LOG: the syslog level,
+    /// 0 (emergency) to 7 (debug). ASSIGNMENT: a KABI_ASSIGNMENT_* number.
     pub code: i32,
-    /// REPORT: the token that the record was sent with. REQUEST: the request's number. THROTTLE: the
-    /// broker's id.
+    /// REPORT: the token that the record was sent with. ASSIGNMENT: the generation that begins, as in
+    /// kabi_batch_info_t. COMMIT: the number from kabi_consumer_commit_async(). REQUEST: the request's
+    /// number. THROTTLE: the broker's id.
     pub token: u64,
     /// REPORT: the record's offset in its partition, or KABI_OFFSET_INVALID if it is not known.
     pub offset: i64,

@@ -26,7 +26,8 @@ pub struct kabi_partition_t {
     /// Output: the status of this partition, 0 for success. Ignored as input.
     pub code: i32,
     /// The metadata of a committed offset, any bytes. NULL with length 0 is null, not NULL with
-    /// length 0 is empty. As output it points into the bytes given to the same call.
+    /// length 0 is empty; librdkafka sends null as empty, and reads empty as null, so that as output
+    /// both are null. As output it points into the bytes given to the same call.
     ///
     /// @nullable
     pub metadata: *const u8,

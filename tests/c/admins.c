@@ -19,16 +19,16 @@ void close_admin(kabi_admin_t *admin) {
 }
 
 const char *say(const char *format, ...) {
-  static char *kept[256];
-  static int count;
+  static void *kept[1024]; /* reachable, hence no leak */
+  static size_t count;
   char *text = NULL;
   va_list list;
   va_start(list, format);
   MUST(vasprintf(&text, format, list) > 0);
   va_end(list);
-  MUST(count < 256);
-  kept[count++] = text;
-  return text;
+  MUST(count < sizeof kept / sizeof *kept);
+  kept[count] = text;
+  return (const char *)kept[count++];
 }
 
 void ask(kabi_admin_t *admin, const char *operation, const char *arguments) {
@@ -125,6 +125,13 @@ size_t count_at(const char *path) {
     if (*at == ',') at++;
   }
   return count;
+}
+
+void ask_until(kabi_admin_t *admin, const char *operation, const char *arguments, const char *path, int64_t want) {
+  int64_t end = now_ms() + patience(10000);
+  do ask(admin, operation, arguments);
+  while (number_at(path) != want && now_ms() < end);
+  CHECK_EQ(want, number_at(path));
 }
 
 int is_null(const char *path) { return strncmp(find(path), "null", 4) == 0; }

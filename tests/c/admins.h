@@ -16,6 +16,8 @@ const char *say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Does an operation, which must be answered, and keeps the answer, JSON, for the functions below. NULL for no arguments. */
 void ask(kabi_admin_t *admin, const char *operation, const char *arguments);
 const char *answer(void);
+/* Repeats that until the number at `path` is `want`: brokers learn of changes within moments. */
+void ask_until(kabi_admin_t *admin, const char *operation, const char *arguments, const char *path, int64_t want);
 /* What is not there fails the test. A text's escapes are left as they are. */
 const char *text_at(const char *path);
 int64_t number_at(const char *path);

@@ -4,6 +4,12 @@
 
 static kabi_admin_t *admin(void) { return new_admin(SINGLE); }
 
+/* Makes a topic and waits until the broker knows it. */
+static void create(kabi_admin_t *a, const char *name, int partitions) {
+  MUST_OK(kabi_admin_topic_create(a, name, partitions, 1, LONG, ERR));
+  ask_until(a, "topics_describe", say("{\"topics\":[\"%s\"]}", name), "failed", 0);
+}
+
 /* ---- topics ---- */
 
 TEST(topics_are_created_described_and_deleted) {
@@ -21,6 +27,7 @@ TEST(topics_are_created_described_and_deleted) {
   CHECK(has(text_at("topics/0/status/text"), name));
   CHECK_EQ(1, number_at("failed"));
 
+  ask_until(a, "topics_describe", say("{\"topics\":[\"%s\"]}", name), "failed", 0);
   ask(a, "topics_describe", say("{\"topics\":[\"%s\",\"no-such-topic\"],\"authorized_operations\":true}", name));
   CHECK_EQ(3, count_at("topics/0/partitions"));
   CHECK_EQ(1, number_at("topics/0/partitions/2/leader/id"));
@@ -53,7 +60,9 @@ TEST(topics_may_be_tried_out_and_placed) {
   CHECK_EQ(0, number_at("failed"));
   ask(a, "partitions_create", say("{\"topics\":[{\"topic\":\"%s\",\"total\":5,\"placement\":[[77]]}]}", name));
   CHECK_EQ(1, number_at("failed"));
-  ask(a, "topics_describe", say("{\"topics\":[\"%s\"]}", name));
+  int64_t end = now_ms() + patience(10000);
+  do ask(a, "topics_describe", say("{\"topics\":[\"%s\"]}", name));
+  while (count_at("topics/0/partitions") != 4 && now_ms() < end);
   CHECK_EQ(4, count_at("topics/0/partitions"));
   ask(a, "topics_create", say("{\"topics\":[{\"topic\":\"%s-x\",\"placement\":[[77]]}]}", name));
   CHECK_EQ(1, number_at("failed"));
@@ -68,7 +77,9 @@ TEST(typed_calls_give_the_brokers_status) {
   CHECK(has(last_error()->message, name));
   OK(kabi_admin_partitions_add(a, name, 5, LONG, ERR));
   GIVES(KABI_STATUS_INVALID_PARTITIONS, kabi_admin_partitions_add(a, name, 5, LONG, ERR));
-  ask(a, "metadata", say("{\"topics\":[\"%s\"]}", name));
+  int64_t end = now_ms() + patience(10000);
+  do ask(a, "metadata", say("{\"topics\":[\"%s\"]}", name));
+  while (count_at("topics/0/partitions") != 5 && now_ms() < end);
   CHECK_EQ(5, count_at("topics/0/partitions"));
   OK(kabi_admin_topic_delete(a, name, LONG, ERR));
   GIVES(KABI_STATUS_UNKNOWN_TOPIC_OR_PART, kabi_admin_topic_delete(a, name, LONG, ERR));
@@ -78,10 +89,17 @@ TEST(typed_calls_give_the_brokers_status) {
 
 /* ---- configurations ---- */
 
+/* Asks until the property number `at` has this value. */
+static void described(kabi_admin_t *a, const char *describe, int at, const char *value) {
+  int64_t end = now_ms() + patience(10000);
+  do ask(a, "configs_describe", describe);
+  while (strcmp(text_at(say("resources/0/properties/%d/value", at)), value) != 0 && now_ms() < end);
+}
+
 TEST(configs_are_described_altered_and_replaced) {
   kabi_admin_t *a = admin();
   const char *name = fresh("configs");
-  OK(kabi_admin_topic_create(a, name, 1, 1, LONG, ERR));
+  create(a, name, 1);
   const char *describe = say("{\"resources\":[{\"type\":\"topic\",\"name\":\"%s\",\"properties\":[\"retention.ms\","
                              "\"cleanup.policy\"]}]}", name);
   ask(a, "configs_describe", describe);
@@ -95,7 +113,7 @@ TEST(configs_are_described_altered_and_replaced) {
       say("{\"resources\":[{\"type\":\"topic\",\"name\":\"%s\",\"changes\":[{\"name\":\"retention.ms\",\"operation\":\"set\","
           "\"value\":\"1000\"},{\"name\":\"cleanup.policy\",\"operation\":\"append\",\"value\":\"compact\"}]}]}", name));
   CHECK_EQ(0, number_at("failed"));
-  ask(a, "configs_describe", describe);
+  described(a, describe, 1, "1000");
   CHECK_TEXT("delete,compact", text_at("resources/0/properties/0/value"));
   CHECK_TEXT("1000", text_at("resources/0/properties/1/value"));
   CHECK_TEXT("topic", text_at("resources/0/properties/1/source"));
@@ -103,14 +121,14 @@ TEST(configs_are_described_altered_and_replaced) {
   ask(a, "configs_alter_incremental",
       say("{\"resources\":[{\"type\":\"topic\",\"name\":\"%s\",\"changes\":[{\"name\":\"retention.ms\",\"operation\":\"delete\"},"
           "{\"name\":\"cleanup.policy\",\"operation\":\"subtract\",\"value\":\"delete\"}]}]}", name));
-  ask(a, "configs_describe", describe);
+  described(a, describe, 1, "604800000");
   CHECK_TEXT("compact", text_at("resources/0/properties/0/value"));
   CHECK_TEXT("604800000", text_at("resources/0/properties/1/value"));
 
   /* The full form takes what is not listed back to its default. */
   ask(a, "configs_alter", say("{\"resources\":[{\"type\":\"topic\",\"name\":\"%s\",\"configs\":{\"retention.ms\":\"2000\"}}]}", name));
   if (number_at("failed") == 0) {
-    ask(a, "configs_describe", describe);
+    described(a, describe, 1, "2000");
     CHECK_TEXT("delete", text_at("resources/0/properties/0/value"));
     CHECK_TEXT("2000", text_at("resources/0/properties/1/value"));
   } else {
@@ -159,7 +177,7 @@ TEST(the_cluster_is_described) {
 TEST(metadata_tells_all_topics_or_some) {
   kabi_admin_t *a = admin();
   const char *name = fresh("metadata");
-  OK(kabi_admin_topic_create(a, name, 2, 1, LONG, ERR));
+  create(a, name, 2);
   ask(a, "metadata", NULL);
   CHECK(has(answer(), name));
   CHECK_EQ(1, number_at("controller"));
@@ -181,7 +199,7 @@ TEST(metadata_tells_all_topics_or_some) {
 TEST(leaders_are_elected) {
   kabi_admin_t *a = admin();
   const char *name = fresh("leaders");
-  OK(kabi_admin_topic_create(a, name, 1, 1, LONG, ERR));
+  create(a, name, 1);
   ask(a, "leaders_elect", say("{\"election\":\"preferred\",\"partitions\":[{\"topic\":\"%s\",\"partition\":0},"
                               "{\"topic\":\"%s\",\"partition\":9}]}", name, name));
   CHECK_EQ(2, count_at("partitions"));
@@ -197,7 +215,7 @@ TEST(leaders_are_elected) {
 TEST(offsets_are_listed_and_records_deleted) {
   kabi_admin_t *a = admin();
   const char *name = fresh("offsets");
-  OK(kabi_admin_topic_create(a, name, 2, 1, LONG, ERR));
+  create(a, name, 2);
   kabi_producer_t *producer = new_producer(SINGLE, NULL);
   int32_t topic = topic_of(producer, name);
   static const int64_t timestamps[] = {1000000, 3000000, 2000000};
@@ -253,7 +271,7 @@ static kabi_consumer_t *member(const char *group, const char *protocol) {
 static void group_life(const char *protocol) {
   kabi_admin_t *a = admin();
   const char *topic = fresh("group-topic"), *group = fresh("group");
-  OK(kabi_admin_topic_create(a, topic, 2, 1, LONG, ERR));
+  create(a, topic, 2);
   kabi_producer_t *producer = new_producer(SINGLE, NULL);
   fill(producer, topic, 0, 0, 3);
   close_producer(producer);
@@ -299,7 +317,7 @@ TEST(a_group_of_the_consumer_protocol_lives_and_ends) { group_life("consumer"); 
 TEST(group_offsets_are_listed_altered_and_deleted) {
   kabi_admin_t *a = admin();
   const char *topic = fresh("group-offsets"), *group = fresh("offsets-group");
-  OK(kabi_admin_topic_create(a, topic, 3, 1, LONG, ERR));
+  create(a, topic, 3);
   ask(a, "group_offsets_alter",
       say("{\"group\":\"%s\",\"offsets\":[{\"topic\":\"%s\",\"partition\":0,\"offset\":7,\"metadata\":\"with \\u00e4\"},"
           "{\"topic\":\"%s\",\"partition\":1,\"offset\":8}]}", group, topic, topic));
@@ -406,7 +424,7 @@ TEST(an_admin_on_a_producer_ends_with_it) {
   kabi_admin_t *a = NULL;
   MUST_OK(kabi_admin_of_producer(producer, &a, ERR));
   const char *name = fresh("on-producer");
-  OK(kabi_admin_topic_create(a, name, 1, 1, LONG, ERR));
+  create(a, name, 1);
   fill(producer, name, 0, 0, 10);
   ask(a, "offsets_list", say("{\"partitions\":[{\"topic\":\"%s\",\"partition\":0,\"at\":\"latest\"}]}", name));
   CHECK_EQ(10, number_at("partitions/0/offset"));
@@ -426,7 +444,7 @@ TEST(an_admin_on_a_consumer_leaves_it_alone) {
   kabi_admin_t *a = NULL;
   kabi_consumer_t *consumer = new_consumer(SINGLE, fresh("on-consumer-group"), "auto.offset.reset", "earliest", NULL);
   MUST_OK(kabi_admin_of_consumer(consumer, &a, ERR));
-  OK(kabi_admin_topic_create(a, name, 1, 1, LONG, ERR));
+  create(a, name, 1);
   kabi_producer_t *producer = new_producer(SINGLE, NULL);
   fill(producer, name, 0, 0, 5);
   close_producer(producer);

@@ -19,6 +19,13 @@ static size_t matching(kabi_admin_t *a, const char *filter) {
   return count_at("acls");
 }
 
+/* What was created or deleted is seen by the broker within moments. */
+static size_t settled(kabi_admin_t *a, const char *filter, size_t want) {
+  int64_t end = now_ms() + patience(10000);
+  while (matching(a, filter) != want && now_ms() < end) continue;
+  return count_at("acls");
+}
+
 TEST(filters_match_exactly_what_they_say) {
   kabi_admin_t *a = super_user();
   const char *name = fresh("acl"), *who = say("User:%s", name);
@@ -28,7 +35,7 @@ TEST(filters_match_exactly_what_they_say) {
   create(a, name, "prefixed", who, "*", "describe", "allow");
   create(a, longer, "literal", who, "*", "read", "allow");
 
-  CHECK_EQ(4, matching(a, say("{\"principal\":\"%s\"}", who)));
+  CHECK_EQ(4, settled(a, say("{\"principal\":\"%s\"}", who), 4));
   CHECK_EQ(0, matching(a, say("{\"principal\":\"%s-other\"}", who)));
   CHECK_EQ(3, matching(a, say("{\"resource\":\"%s\"}", name)));
   CHECK_EQ(2, matching(a, say("{\"resource\":\"%s\",\"pattern\":\"literal\"}", name)));
@@ -56,10 +63,10 @@ TEST(filters_match_exactly_what_they_say) {
   CHECK_EQ(1, count_at("filters/1/acls"));
   CHECK_EQ(0, number_at("filters/1/acls/0/status/code"));
   CHECK_TEXT("prefixed", text_at("filters/1/acls/0/pattern"));
-  CHECK_EQ(1, matching(a, say("{\"principal\":\"%s\"}", who)));
+  CHECK_EQ(1, settled(a, say("{\"principal\":\"%s\"}", who), 1));
   ask(a, "acls_delete", say("{\"filters\":[{\"principal\":\"%s\"}]}", who));
   CHECK_EQ(1, count_at("filters/0/acls"));
-  CHECK_EQ(0, matching(a, say("{\"principal\":\"%s\"}", who)));
+  CHECK_EQ(0, settled(a, say("{\"principal\":\"%s\"}", who), 0));
   close_admin(a);
 }
 
@@ -67,6 +74,7 @@ TEST(a_rule_opens_a_topic_and_its_end_closes_it) {
   kabi_admin_t *a = super_user(), *alice = admin_from(sasl_config(SASL_SSL, "sasl_ssl", "PLAIN", "alice", "alice-secret"));
   const char *topic = fresh("closed"), *describe = say("{\"topics\":[\"%s\"]}", topic);
   OK(kabi_admin_topic_create(a, topic, 1, 1, LONG, ERR));
+  ask_until(a, "topics_describe", describe, "failed", 0);
   ask(alice, "topics_describe", describe);
   CHECK_EQ(KABI_STATUS_TOPIC_AUTHORIZATION_FAILED, number_at("topics/0/status/code"));
   GIVES(KABI_STATUS_TOPIC_AUTHORIZATION_FAILED, kabi_admin_topic_delete(alice, topic, LONG, ERR));

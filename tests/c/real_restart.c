@@ -27,11 +27,24 @@ TEST(an_idempotent_producer_survives_a_killed_broker) {
 
 /* ---- two consumers of a group, the first of which is killed in the middle of a batch ---- */
 
+/* A member by an assignor of the classic protocol, or by the new protocol, whose time-outs are the broker's. */
+static kabi_consumer_t *join(const char *servers, const char *group, const char *topic, const char *assignor) {
+  kabi_config_t *config = new_config(servers, "group.id", group, "auto.offset.reset", "earliest", "auto.commit.interval.ms", "100", NULL);
+  if (strcmp(assignor, "consumer") == 0) {
+    put(config, "group.protocol", "consumer");
+  } else {
+    put(config, "partition.assignment.strategy", assignor);
+    put(config, "session.timeout.ms", "2000");
+    put(config, "heartbeat.interval.ms", "200");
+  }
+  kabi_consumer_t *consumer = consumer_from(config);
+  subscribe(consumer, topic);
+  return consumer;
+}
+
 ROLE(member) {
-  if (argc != 3) return 2;
-  kabi_consumer_t *consumer =
-      new_consumer(argv[0], argv[1], "session.timeout.ms", "2000", "heartbeat.interval.ms", "200", "auto.commit.interval.ms", "100", NULL);
-  subscribe(consumer, argv[2]);
+  if (argc != 4) return 2;
+  kabi_consumer_t *consumer = join(argv[0], argv[1], argv[2], argv[3]);
   for (;;) {
     kabi_batch_t *batch;
     kabi_batch_info_t info;
@@ -68,12 +81,10 @@ static void killed_member(const char *assignor) {
   for (int i = 0; i < 4; i++) fill(producer, name, i, i * COUNT / 4, COUNT / 4);
   close_producer(producer);
   FILE *out;
-  pid_t first = start_role("member", &out, SINGLE, group, name, NULL);
+  pid_t first = start_role("member", &out, SINGLE, group, name, assignor, NULL);
   CHECK_EQ(120, read_numbers(out, seen, COUNT, 120));
 
-  kabi_consumer_t *second = new_consumer(SINGLE, group, "session.timeout.ms", "2000", "heartbeat.interval.ms", "200",
-                                         "partition.assignment.strategy", assignor, NULL);
-  subscribe(second, name);
+  kabi_consumer_t *second = join(SINGLE, group, name, assignor);
   int mine = 0, missing = COUNT;
   int64_t end = now_ms() + patience(60000);
   while (missing > 0 && now_ms() < end) {
@@ -100,3 +111,5 @@ static void killed_member(const char *assignor) {
 }
 
 TEST(a_killed_members_records_go_to_the_other) { killed_member("range,roundrobin"); }
+TEST(a_killed_members_records_go_to_the_other_cooperatively) { killed_member("cooperative-sticky"); }
+TEST(a_killed_members_records_go_to_the_other_by_the_new_protocol) { killed_member("consumer"); }

@@ -168,8 +168,6 @@ TEST(a_request_that_no_broker_answers_ends_in_time) {
                                               {"metadata", NULL},
                                               {"metadata", "{\"topics\":[\"t\"]}"},
                                               {"topics_create", "{\"topics\":[{\"topic\":\"t\"}]}"},
-                                              {"groups_list", NULL},
-                                              {"groups_describe", "{\"groups\":[\"g\"]}"},
                                               {"group_offsets_list", "{\"group\":\"g\"}"},
                                               {"offsets_list", "{\"partitions\":[{\"topic\":\"t\",\"partition\":0,\"at\":\"latest\"}]}"},
                                               {"scram_users_describe", NULL}};
@@ -185,6 +183,21 @@ TEST(a_request_that_no_broker_answers_ends_in_time) {
     GIVES(KABI_STATUS_NOENT, kabi_admin_result(a, request, 0, NULL, 0, &length, ERR)); /* done with */
   }
   GIVES(KABI_STATUS_TIMED_OUT, kabi_admin_topic_create(a, "t", 1, 1, 200, ERR));
+  close_admin(a);
+}
+
+/* Where each item, or each broker, is asked by itself, it has the time-out for its status. */
+TEST(items_that_no_broker_answers_end_in_time) {
+  kabi_admin_t *a = lonely();
+  char text[4096];
+  size_t length = 0;
+  uint64_t request = 0;
+  int64_t since = now_ms();
+  OK(kabi_admin_call(a, "groups_list", NULL, 300, &request, text, sizeof text, &length, ERR));
+  CHECK(has(text, "\"errors\":[{\"code\":-185,\"name\":\"TIMED_OUT\""));
+  OK(kabi_admin_call(a, "groups_describe", "{\"groups\":[\"g\"]}", 300, &request, text, sizeof text, &length, ERR));
+  CHECK(has(text, "\"status\":{\"code\":-185,\"name\":\"TIMED_OUT\""));
+  CHECK_WITHIN(3000, since);
   close_admin(a);
 }
 
@@ -234,6 +247,8 @@ TEST(a_close_ends_a_wait) {
   CHECK(last_error()->flags & KABI_ERROR_OUTCOME_UNKNOWN);
   CHECK_WITHIN(2000, since);
   pthread_join(thread, NULL);
+  GIVES(KABI_STATUS_TIMED_OUT, kabi_admin_close(a, 100, ERR)); /* the answer to the request has not come */
+  CHECK(has(last_error()->message, "1 requests were given up"));
   OK(kabi_admin_close(a, patience(10000), ERR));
   GIVES(KABI_STATUS_CLOSED, kabi_admin_call(a, "cluster_describe", NULL, 0, &request, NULL, 0, &length, ERR));
   kabi_admin_free(a);
@@ -318,6 +333,7 @@ TEST(an_admin_may_go_before_its_client) {
 TEST(the_embedded_cluster_answers_what_it_can) {
   kabi_cluster_t *cluster = new_cluster(2);
   new_topic(cluster, "known", 2);
+  MUST_OK(kabi_cluster_rack(cluster, 1, "east", ERR));
   kabi_admin_t *a = new_admin(bootstrap(cluster));
   fill_topic(cluster, "known", 0, 5);
   ask(a, "offsets_list", "{\"partitions\":[{\"topic\":\"known\",\"partition\":0,\"at\":\"latest\"},"
@@ -325,9 +341,10 @@ TEST(the_embedded_cluster_answers_what_it_can) {
   CHECK_EQ(5, number_at("partitions/0/offset") + number_at("partitions/1/offset"));
   ask(a, "metadata", NULL);
   CHECK_EQ(2, count_at("brokers"));
+  CHECK(has(answer(), "\"rack\":\"east\""));
   CHECK_TEXT("known", text_at("topics/0/topic"));
   CHECK_EQ(2, count_at("topics/0/partitions"));
-  CHECK_EQ(2, count_at("topics/0/partitions/0/replicas"));
+  CHECK_EQ(1, count_at("topics/0/partitions/0/replicas"));
   ask(a, "metadata", "{\"topics\":[\"known\"]}");
   CHECK_EQ(2, count_at("topics/0/partitions"));
   /* The rest ends by its time-out, with an error that says what. */

@@ -99,7 +99,7 @@ TEST(coordinators_are_where_they_are_put) {
   fill_topic(cluster, "t", 0, 1);
   for (int32_t broker = 1; broker <= 3; broker++) {
     seen_t seen;
-    char group[16];
+    char group[24];
     snprintf(group, sizeof group, "group-%d", broker);
     OK(kabi_cluster_coordinator(cluster, KABI_COORDINATOR_GROUP, group, broker, ERR));
     OK(kabi_cluster_track_requests(cluster, 1, ERR));

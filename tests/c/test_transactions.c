@@ -2,8 +2,6 @@
    commit, so what is seen of transactions is tested on a real broker, in real_transactions.c. */
 #include "harness.h"
 
-#include <stdatomic.h>
-
 enum { WAIT = 20000, INIT_PRODUCER_ID = 22, END_TXN = 26 };
 
 static kabi_cluster_t *cluster;
@@ -116,7 +114,7 @@ typedef struct waiting_t {
   kabi_status_t (*call)(kabi_producer_t *, int32_t, kabi_error_t *);
   kabi_status_t status;
   uint32_t flags;
-  atomic_int done;
+  int done;
 } waiting_t;
 
 static void *wait_aside(void *user) {
@@ -124,7 +122,7 @@ static void *wait_aside(void *user) {
   kabi_error_t error = KABI_ERROR_INIT;
   waiting->status = waiting->call(waiting->producer, -1, &error);
   waiting->flags = error.flags;
-  atomic_store(&waiting->done, 1);
+  __atomic_store_n(&waiting->done, 1, __ATOMIC_SEQ_CST);
   return NULL;
 }
 
@@ -133,7 +131,7 @@ static void check_wake(kabi_producer_t *producer, kabi_status_t (*call)(kabi_pro
   pthread_t thread;
   MUST(pthread_create(&thread, NULL, wait_aside, &waiting) == 0);
   unseen(100); /* let it wait */
-  CHECK(!atomic_load(&waiting.done));
+  CHECK(!__atomic_load_n(&waiting.done, __ATOMIC_SEQ_CST));
   GIVES(KABI_STATUS_PREV_IN_PROGRESS, call(producer, 0, ERR));
   int64_t since = now_ms();
   OK(kabi_producer_wake(producer, ERR));

@@ -5,10 +5,10 @@
 //! wait can be cut short at any moment, and the request goes on.
 
 mod arguments;
-mod metadata;
 mod operations;
 mod requests;
 mod service;
+mod steps;
 #[cfg(test)]
 mod tests;
 
@@ -32,6 +32,7 @@ use crate::record::{KABI_ERROR_OUTCOME_UNKNOWN, KABI_EVENT_LOG, KABI_EVENT_REQUE
 use crate::status::{KABI_STATUS_INTERRUPTED, KABI_STATUS_QUEUE_FULL, KABI_STATUS_STATE};
 use operations::{Request, Work};
 use requests::Requests;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
@@ -50,6 +51,8 @@ struct Core {
     requests: Arc<Requests>,
     events: Arc<Events>,
     control: Arc<Control>,
+    /// Threads that take steps.
+    walking: AtomicUsize,
     /// Keeps the client that this is on top of from ending before the rest is gone.
     _base: Option<Box<dyn Send + Sync>>,
 }
@@ -124,6 +127,7 @@ impl Admin {
             requests: Arc::new(Requests::new(Arc::clone(&events))),
             events: Arc::clone(&events),
             control: Arc::default(),
+            walking: AtomicUsize::new(0),
             _base: base,
         });
         service::start(Arc::clone(&core))?;
@@ -227,7 +231,7 @@ impl Admin {
             .inspect_err(|_| self.events.slots().give(1))?;
         let begun = match request.work {
             Work::Ask { ask, .. } => core.ask(&*ask, number, timeout),
-            Work::Metadata(ask) => metadata::start(core, ask, number, timeout),
+            Work::Steps(steps) => steps::start(core, steps, number, timeout),
         };
         begun.map(|()| number).map_err(|error| {
             requests.forget(number);

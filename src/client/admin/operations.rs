@@ -2,6 +2,7 @@
 
 use super::arguments::{self, Checked};
 use super::service::{refusal_of, unexpected};
+use super::steps::{self, Steps};
 use crate::document as d;
 use crate::error::{Error, Result};
 use crate::rd::admin::{Ask, Asked};
@@ -24,15 +25,15 @@ pub struct Request {
 pub enum Work {
     /// librdkafka does it.
     Ask { ask: Hand, read: Reader },
-    /// A thread of ours does it, for librdkafka only has a blocking call.
-    Metadata(d::MetadataAsk),
+    /// A thread of ours does it, step by step.
+    Steps(Steps),
 }
 
 impl Request {
     pub fn reader(&self) -> Reader {
         match &self.work {
             Work::Ask { read, .. } => *read,
-            Work::Metadata(_) => |_| Err(unexpected()),
+            Work::Steps(_) => |_| Err(unexpected()),
         }
     }
 }
@@ -73,7 +74,13 @@ where
 }
 
 fn metadata(operation: &Operation, json: &str) -> Result<Work> {
-    arguments::parse(json, operation.secret).map(Work::Metadata)
+    let ask = arguments::parse(json, operation.secret)?;
+    Ok(Work::Steps(steps::metadata(ask)))
+}
+
+fn acls(operation: &Operation, json: &str) -> Result<Work> {
+    let ask = arguments::parse(json, operation.secret)?;
+    Ok(Work::Steps(steps::acls(ask)))
 }
 
 pub(super) fn document(answer: &impl Serialize) -> Result<String> {
@@ -110,8 +117,8 @@ operations! {
     "records_delete" RecordsDelete asked::<d::RecordsDelete>;
     "leaders_elect" LeadersElect asked::<d::LeadersElect>;
     "configs_describe" ConfigsDescribe asked::<d::ConfigsDescribe>;
-    "configs_alter" ConfigsAlter asked::<d::ConfigsAlter>;
-    "configs_alter_incremental" ConfigsAlterIncremental asked::<d::ConfigsAlterIncremental>;
+    "configs_alter" ConfigsAlter asked::<d::ConfigsAlter>, secret;
+    "configs_alter_incremental" ConfigsAlterIncremental asked::<d::ConfigsAlterIncremental>, secret;
     "cluster_describe" ClusterDescribe asked::<d::ClusterDescribe>;
     "metadata" MetadataAsk metadata;
     "groups_list" GroupsList asked::<d::GroupsList>;
@@ -122,7 +129,7 @@ operations! {
     "group_offsets_delete" GroupOffsetsDelete asked::<d::GroupOffsetsDelete>;
     "offsets_list" OffsetsList asked::<d::OffsetsList>;
     "acls_create" AclsCreate asked::<d::AclsCreate>;
-    "acls_describe" AclsDescribe asked::<d::AclsDescribe>;
+    "acls_describe" AclsDescribe acls;
     "acls_delete" AclsDelete asked::<d::AclsDelete>;
     "scram_users_describe" ScramUsersDescribe asked::<d::ScramUsersDescribe>;
     "scram_users_alter" ScramUsersAlter asked::<d::ScramUsersAlter>, secret;

@@ -6,7 +6,7 @@ use crate::client::events::{Events, Told};
 use crate::client::lifetime::{lock, wait_until};
 use crate::document::{Failure, Status};
 use crate::error::{Error, Result};
-use crate::record::{KABI_ERROR_OUTCOME_UNKNOWN, KABI_EVENT_REQUEST};
+use crate::record::{KABI_ERROR_OUTCOME_UNKNOWN, KABI_ERROR_RETRIABLE, KABI_EVENT_REQUEST};
 use crate::status::{KABI_STATUS_CLOSED, KABI_STATUS_NOENT, KABI_STATUS_TIMED_OUT};
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
@@ -152,8 +152,11 @@ impl Requests {
             }
             let ends = entry.ends;
             if deadline.is_some_and(|d| now >= d) {
-                let doing = format!("waiting for {}", entry.operation);
-                return Err(Error::timed_out(&doing, timeout_ms));
+                let doing = format!("waiting for {}, which goes on,", entry.operation);
+                return Err(Error {
+                    flags: KABI_ERROR_RETRIABLE,
+                    ..Error::timed_out(&doing, timeout_ms)
+                });
             }
             let until = deadline.map_or(ends, |d| d.min(ends));
             state = wait_until(&self.changed, state, Some(until)).0;

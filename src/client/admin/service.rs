@@ -56,6 +56,7 @@ impl Core {
             queue: &self.queue,
             number,
             timeout,
+            broker: None,
         })
     }
 }

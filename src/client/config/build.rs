@@ -32,6 +32,8 @@ pub struct Settings {
     pub events: Events,
     /// Only kabi_consumer_handled() makes a record handled.
     pub handled_explicit: bool,
+    /// Only kabi_consumer_assignment_apply() applies changes of the assignment.
+    pub assignment_by_call: bool,
     pub events_max: usize,
     pub report_latency: bool,
     /// How long a record may take to be delivered; `None` is without end.
@@ -101,6 +103,7 @@ impl Config {
             mask: self.mask,
             events,
             handled_explicit: self.set_value(own::HANDLED) == Some("explicit"),
+            assignment_by_call: self.set_value(own::ASSIGNMENT) == Some("apply"),
             events_max: usize::try_from(self.number(own::EVENTS_MAX)?).unwrap_or(1),
             report_latency: self.flag(own::REPORT_LATENCY)?,
             message_timeout: match self.number(MESSAGE_TIMEOUT)? {

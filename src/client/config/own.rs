@@ -15,6 +15,7 @@ pub(super) struct Own {
 }
 
 pub(super) const HANDLED: &str = "kafkabi.handled";
+pub(super) const ASSIGNMENT: &str = "kafkabi.assignment";
 pub(super) const EVENTS_MAX: &str = "kafkabi.events.max";
 pub(super) const LOG: &str = "kafkabi.log";
 pub(super) const REPORT_LATENCY: &str = "kafkabi.report.latency";
@@ -33,6 +34,17 @@ pub(super) const OWN: &[Own] = &[
         for_: For::Consumer,
         text: "When a record counts as handled, so that its offset may be committed. poll: when the \
                next poll begins. explicit: only when kabi_consumer_handled() says so.",
+    },
+    Own {
+        name: ASSIGNMENT,
+        kind: Kind::Enum,
+        default: "poll",
+        values: &["poll", "apply"],
+        range: None,
+        for_: For::Consumer,
+        text: "When a change of the assignment that the group decides is applied. poll: inside the poll \
+               that meets it, when a handler of it has returned. apply: the poll returns without \
+               records, and kabi_consumer_assignment_apply() applies it; polls give STATE until then.",
     },
     Own {
         name: EVENTS_MAX,

@@ -247,7 +247,7 @@ fn secrets_are_never_shown() {
 fn the_event_mask_is_checked() {
     let mut c = Config::new();
     assert_eq!(c.events(), KABI_EVENT_DEFAULT);
-    assert!(c.set_events(16).unwrap_err().message.contains("0x10"));
+    assert!(c.set_events(512).unwrap_err().message.contains("0x200"));
     assert_eq!(c.events(), KABI_EVENT_DEFAULT);
     c.set_events(KABI_EVENT_LOG).unwrap();
     let (conf, s) = built(&c, ClientKind::Producer);

@@ -1,12 +1,17 @@
 //! How a consumer ends: what was handled is committed, the group is left, and nothing of the batch in
 //! hand is stored. All of it within the time-out, whatever the brokers do.
 
+use super::change::told;
 use super::{Consumer, Core, SLICE};
 use crate::client::lifetime::{deadline_of, lock, remaining_up_to};
 use crate::error::{Error, Result};
+use crate::rd::client::Change;
 use crate::rd::queue::{Event, EventKind};
 use crate::rd::signals;
-use crate::status::KABI_STATUS_NO_OFFSET;
+use crate::status::{
+    KABI_STATUS_NO_OFFSET, KABI_STATUS_REBALANCE_IN_PROGRESS, KABI_STATUS_REVOKE_PARTITIONS,
+    KABI_STATUS_TIMED_OUT,
+};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -14,19 +19,19 @@ use std::time::{Duration, Instant};
 /// How long a consumer that was freed without a close may take to say goodbye, in the background.
 const GOODBYE: Duration = Duration::from_secs(10);
 
+/// How long a close repeats a commit that a rebalance of the group refuses.
+const REBALANCE: Duration = Duration::from_secs(1);
+
 impl Consumer {
     /// Ends the consumer, with no other call inside.
     pub fn finish(self, deadline: Option<Instant>, timeout_ms: i32) -> Result<()> {
         let saved = self.core.save_handled(deadline, timeout_ms);
         let left = match &saved {
-            Ok(()) => self.core.leave_group(deadline, timeout_ms),
             // The coordinator does not answer: leaving would wait for it as well. The group notices
             // by itself when the session time-out is over.
-            Err(_) => Ok(()),
+            Err(e) if e.code == KABI_STATUS_TIMED_OUT => Ok(()),
+            _ => self.core.leave_group(deadline, timeout_ms),
         };
-        // Whatever else librdkafka has to say while it ends is of no use any more, and batches that are
-        // still held may put the end off.
-        self.core.events.finish();
         let control = Arc::clone(&self.core.control);
         let ends_now = self.core.batches.load(Ordering::SeqCst) == 0;
         control.stop();
@@ -48,8 +53,7 @@ impl Consumer {
             let Some(consumer) = lock(cell).take() else {
                 return;
             };
-            let ms = i32::try_from(patience.as_millis()).unwrap_or(i32::MAX);
-            if let Err(error) = consumer.finish(deadline_of(Some(patience)), ms) {
+            if let Err(error) = consumer.finish(deadline_of(Some(patience)), 0) {
                 eprintln!(
                     "kafkabi: a consumer was freed without a close: {}",
                     error.message
@@ -68,7 +72,23 @@ impl Core {
         if !self.auto_commit || !self.has_group {
             return Ok(());
         }
-        match self.commit(None, deadline, timeout_ms, || Ok(())).result {
+        let patience = Instant::now() + REBALANCE;
+        let result = loop {
+            let result = self.commit(None, deadline, timeout_ms, || Ok(())).result;
+            let between = remaining_up_to(deadline, SLICE);
+            match &result {
+                Err(e)
+                    if e.code == KABI_STATUS_REBALANCE_IN_PROGRESS
+                        && !between.is_zero()
+                        && Instant::now() < patience =>
+                {
+                    // Nothing tells when the group is done.
+                    std::thread::sleep(between);
+                }
+                _ => break result,
+            }
+        };
+        match result {
             Ok(()) => Ok(()),
             Err(e) if e.code == KABI_STATUS_NO_OFFSET => Ok(()),
             Err(e) => Err(Error {
@@ -85,32 +105,77 @@ impl Core {
         let Some(queue) = self.client.private_queue() else {
             return Err(Error::system("making a queue"));
         };
-        // Asked now: once the group is left, nobody answers.
+        // One that the program did not come to apply would hold the group's goodbye up.
+        self.apply();
+        // Asked for now: librdkafka never answers a question that crosses the end of its group.
         let cooperative = self.client.is_cooperative();
         self.client.close_consumer(&queue)?;
+        let mut answered = false;
         while !self.client.is_consumer_closed() {
             let slice = remaining_up_to(deadline, SLICE);
-            if let Some(event) = queue.poll(Some(slice)) {
-                self.answer(&event, cooperative);
-            } else if slice.is_zero() {
-                return Err(Error::timed_out("close: leaving the group", timeout_ms));
+            match queue.poll(Some(slice)) {
+                Some(event) if event.kind() == EventKind::Rebalance => {
+                    // A revocation is what the goodbye waits for. Anything else may be from before it, and
+                    // then the group may come to its end any moment, with the same consequence.
+                    if (answered || !is_revocation(&event)) && self.closes_by_itself(deadline) {
+                        continue;
+                    }
+                    self.answer(&event, cooperative);
+                    answered = true;
+                }
+                Some(_) => {}
+                None if slice.is_zero() => {
+                    return Err(Error::timed_out("close: leaving the group", timeout_ms));
+                }
+                None => {}
             }
         }
         Ok(())
     }
 
-    /// The last revocation is asked for as an event. Records that come along are dropped.
-    fn answer(&self, event: &Event, cooperative: bool) {
-        if event.kind() != EventKind::Rebalance {
-            return;
-        }
-        let applied = match event.partitions() {
-            Some(list) if cooperative && !list.is_empty() => {
-                self.client.incremental_unassign(&list)
+    /// Whether the group's end comes within a moment without an answer.
+    fn closes_by_itself(&self, deadline: Option<Instant>) -> bool {
+        let end = Instant::now() + remaining_up_to(deadline, SLICE);
+        while Instant::now() < end {
+            if self.client.is_consumer_closed() {
+                return true;
             }
-            _ => self.client.assign(None),
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        self.client.is_consumer_closed()
+    }
+
+    /// The last changes of the assignment are asked for as events.
+    fn answer(&self, event: &Event, cooperative: bool) {
+        let Some(list) = event.partitions() else {
+            return;
+        };
+        // While the group is left librdkafka takes each of these for giving all partitions back.
+        let applied = match (is_revocation(event), cooperative) {
+            (true, true) => self.client.incremental_unassign(&list),
+            (true, false) => self.client.assign(None),
+            (false, true) => self.client.incremental_assign(&list),
+            (false, false) => self.client.assign(Some(&list)),
         };
         // If it is refused, the group is left already.
         drop(applied);
+        if list.is_empty() || !is_revocation(event) {
+            return;
+        }
+        let keys = self.keys(&list);
+        let generation = self.tracking.with(|state| {
+            state.generation += 1;
+            state.generation
+        });
+        let change = match self.client.is_assignment_lost() {
+            true => Change::Lost,
+            false => Change::Revoke,
+        };
+        self.events
+            .push_change(told(change, &list, &keys, generation));
     }
+}
+
+fn is_revocation(event: &Event) -> bool {
+    event.code() == KABI_STATUS_REVOKE_PARTITIONS
 }

@@ -1,14 +1,12 @@
 //! Committing offsets and reading back what is committed.
 
 use super::{Consumer, Core, Key, Partition, SLICE};
-use crate::client::lifetime::{deadline_of, lock, remaining, remaining_up_to, wait_until, Held};
+use crate::client::lifetime::{deadline_of, remaining_up_to};
 use crate::error::{Error, Result};
 use crate::rd::partitions::{Element, PartitionList};
 use crate::rd::queue::EventKind;
-use crate::rd::signals;
 use crate::status::KABI_STATUS_NO_OFFSET;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 /// What is committed for a partition, or why that can't be told.
@@ -24,6 +22,17 @@ pub struct Committed {
 pub struct Outcome {
     pub result: Result<()>,
     pub partitions: Option<PartitionList>,
+}
+
+/// Offsets to commit or to store.
+pub(super) fn check_offsets(partitions: &[Partition<'_>]) -> Result<()> {
+    match partitions.iter().find(|p| p.offset < 0) {
+        None => Ok(()),
+        Some(bad) => Err(Error::argument(format!(
+            "a commit of offset {}: it is the offset of the next record to read, 0 or more",
+            bad.offset
+        ))),
+    }
 }
 
 impl Consumer {
@@ -51,12 +60,7 @@ impl Consumer {
         mut status: impl FnMut(usize, i32),
     ) -> Result<()> {
         self.need_group("commit")?;
-        if let Some(bad) = partitions.iter().find(|p| p.offset < 0) {
-            return Err(Error::argument(format!(
-                "a commit of offset {}: it is the offset of the next record to read, 0 or more",
-                bad.offset
-            )));
-        }
+        check_offsets(partitions)?;
         let deadline = deadline_of(timeout);
         let wakes = self.core.wakes.load(Ordering::SeqCst);
         let mut codes = self.commit_list(partitions, deadline, timeout_ms, wakes)?;
@@ -124,8 +128,12 @@ impl Consumer {
                 metadata: None,
             })
             .collect();
-        let mut list = self.core.list(&partitions)?;
+        if partitions.is_empty() {
+            return Ok(Vec::new());
+        }
+        let list = self.core.list(&partitions)?;
         let ask = move |core: &Core, left: Duration| {
+            let mut list = list.duplicate();
             core.client.committed(&mut list, left).map(|()| {
                 list.iter()
                     .map(|e| Committed {
@@ -138,40 +146,6 @@ impl Consumer {
             })
         };
         self.aside("committed", timeout, timeout_ms, ask)
-    }
-
-    /// Runs a call of librdkafka's that can't be cut short on a thread of its own, and waits for it.
-    fn aside<T: Send + 'static>(
-        &self,
-        doing: &'static str,
-        timeout: Option<Duration>,
-        timeout_ms: i32,
-        body: impl FnOnce(&Core, Duration) -> Result<T> + Send + 'static,
-    ) -> Result<T> {
-        let wakes = self.core.wakes.load(Ordering::SeqCst);
-        let deadline = deadline_of(timeout);
-        let answer: Arc<(Mutex<Option<Result<T>>>, Condvar)> = Arc::default();
-        let (theirs, core): (_, Held<Core>) = (Arc::clone(&answer), self.core.clone());
-        let left = remaining_up_to(deadline, Duration::from_secs(24 * 3600));
-        let spawned = signals::spawn("kafkabi-ask", move || {
-            let outcome = body(&core, left);
-            drop(core);
-            *lock(&theirs.0) = Some(outcome);
-            theirs.1.notify_all();
-        });
-        spawned.map_err(|_| Error::system("starting a thread"))?;
-        let mut slot = lock(&answer.0);
-        loop {
-            if let Some(outcome) = slot.take() {
-                return outcome;
-            }
-            self.core.go_on(wakes, doing)?;
-            if remaining(deadline).is_some_and(|left| left.is_zero()) {
-                return Err(Error::timed_out(doing, timeout_ms));
-            }
-            let slice = Instant::now() + remaining_up_to(deadline, SLICE);
-            slot = wait_until(&answer.1, slot, Some(slice)).0;
-        }
     }
 }
 

@@ -1,16 +1,27 @@
-//! The consumer: group membership, assignment, positions and how it ends. Polling is in `poll`, commits
-//! in `commit`, what was handed out and handled in `tracking` and `ledger`.
+//! The consumer: how it begins, is woken and shared. Polling is in `poll` and `gate`; the group and what it
+//! assigns in `assignment` and `change`; positions in `seek`, `pause` and `offsets`; commits in `commit` and
+//! `commit_async`; what was handed out and handled in `tracking` and `ledger`; how it ends in `close`.
 
+mod aside;
+mod assignment;
+mod bell;
+mod change;
 mod close;
 mod commit;
+mod commit_async;
+mod gate;
 mod ledger;
+mod offsets;
+mod pause;
 mod poll;
 mod seek;
 mod service;
 mod tracking;
 
+pub use change::Listener;
 pub use commit::Committed;
 pub use ledger::Key;
+pub use offsets::Answer;
 pub use poll::{HeldBatch, PackedBatch};
 
 use crate::client::admin::Base;
@@ -29,15 +40,17 @@ use crate::rd::queue::Queue;
 use crate::rd::sasl::Token;
 use crate::rd::transaction::GroupMetadata;
 use crate::record::{
-    KABI_EVENT_LOG, KABI_EVENT_REQUEST, KABI_OFFSET_BEGINNING, KABI_OFFSET_END,
-    KABI_OFFSET_INVALID, KABI_OFFSET_STORED,
+    KABI_EVENT_ASSIGNMENT, KABI_EVENT_LOG, KABI_EVENT_REQUEST, KABI_OFFSET_INVALID,
 };
+use bell::Bell;
+use change::Hook;
+use commit_async::Commits;
+use gate::{Gate, Pull};
 use once_cell::sync::OnceCell;
-use poll::{Bell, Gate, Pull};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::Arc;
 use std::time::Duration;
-use tracking::{Hook, Tracking};
+use tracking::Tracking;
 
 /// Waits that librdkafka does not let us cut short are done in slices of this, so that a wake is seen in
 /// time.
@@ -47,15 +60,20 @@ const SLICE: Duration = Duration::from_millis(50);
 /// order: what points into the client before the client.
 struct Core {
     gate: Gate,
-    topics: Arc<Topics>,
+    topics: Topics,
     /// Where records and assignment changes come from.
     bell: Arc<Bell>,
     /// Where everything else comes from.
     main_queue: Queue,
     client: Arc<Client>,
-    tracking: Arc<Tracking>,
+    tracking: Tracking,
     events: Arc<Events>,
     control: Arc<Control>,
+    commits: Commits,
+    /// The program's handler of assignment changes.
+    listener: Option<Listener>,
+    /// Changes of the assignment wait until the program applies them by a call.
+    apply_by_call: bool,
     /// Only `handled` says that records are handled, not the next poll.
     explicit: bool,
     auto_commit: bool,
@@ -84,13 +102,13 @@ pub struct Partition<'a> {
 }
 
 impl Consumer {
-    pub fn new(config: &Config) -> Result<Consumer> {
+    /// `listener` hands assignment changes to the program's handler; they count only if the event mask has
+    /// them.
+    pub fn new(config: &Config, listener: Option<Listener>) -> Result<Consumer> {
         let (conf, settings) = config.build(Kind::Consumer)?;
-        let tracking: Arc<Tracking> = Arc::default();
-        let topics_cell = Arc::new(OnceCell::new());
+        let core_cell = Arc::new(OnceCell::new());
         let hook = Hook {
-            tracking: Arc::clone(&tracking),
-            topics: Arc::clone(&topics_cell),
+            core: Arc::clone(&core_cell),
         };
         let events = Arc::new(Events::new(settings.mask, settings.events_max));
         let hooks = Hooks {
@@ -105,8 +123,6 @@ impl Consumer {
         let no_queue = || Error::system("asking for the consumer's queues");
         let main_queue = client.main_queue().ok_or_else(no_queue)?;
         let queue = client.consumer_queue().ok_or_else(no_queue)?;
-        let topics = Arc::new(Topics::default());
-        let _ = topics_cell.set(Arc::downgrade(&topics));
         let bell = Arc::new(Bell::new(queue));
         let weak = Arc::downgrade(&bell);
         // A poll for records runs the handlers, so an event ends its wait.
@@ -116,14 +132,17 @@ impl Consumer {
             }
         });
         let core = Arc::new(Core {
-            gate: Gate::new(Pull::new(Messages::new(&client))),
-            topics,
+            gate: Gate::new(Pull::new(Messages::new(&client), Messages::new(&client))),
+            topics: Topics::default(),
             bell,
             main_queue,
             client,
-            tracking,
+            tracking: Tracking::default(),
             events,
             control: Arc::default(),
+            commits: Commits::default(),
+            listener: listener.filter(|_| settings.mask & KABI_EVENT_ASSIGNMENT != 0),
+            apply_by_call: settings.assignment_by_call,
             explicit: settings.handled_explicit,
             auto_commit: settings.auto_commit,
             has_group: settings.group_id.is_some(),
@@ -132,6 +151,7 @@ impl Consumer {
             wakes: AtomicU64::new(0),
             batches: AtomicUsize::new(0),
         });
+        let _ = core_cell.set(Arc::downgrade(&core));
         let control = Arc::clone(&core.control);
         service::start(Arc::clone(&core))?;
         let watched = Arc::downgrade(&core);
@@ -217,59 +237,6 @@ impl Consumer {
         ))
     }
 
-    /// Joins the group for these topics: names, or regular expressions that begin with '^'.
-    pub fn subscribe<'a>(&self, topics: impl ExactSizeIterator<Item = &'a str>) -> Result<()> {
-        self.need_group("subscribe")?;
-        if topics.len() == 0 {
-            return Err(Error::argument(
-                "subscribe to no topics: use unsubscribe to leave",
-            ));
-        }
-        let mut list = PartitionList::new(topics.len())?;
-        for topic in topics {
-            if !topic.starts_with('^') {
-                crate::client::topics::check_name(topic)?;
-            }
-            list.add(topic, -1)?;
-        }
-        self.core.client.subscribe(&list)
-    }
-
-    /// Leaves the group.
-    pub fn unsubscribe(&self) -> Result<()> {
-        self.core.client.unsubscribe()
-    }
-
-    /// Reads exactly these partitions, from the offsets given.
-    pub fn assign(&self, partitions: &[Partition<'_>]) -> Result<()> {
-        partitions.iter().try_for_each(check_start)?;
-        let list = self.core.list(partitions)?;
-        self.core.visit(|pull| {
-            let outcome = match partitions.is_empty() {
-                true => self.core.client.assign(None),
-                false => self.core.client.assign(Some(&list)),
-            };
-            if outcome.is_ok() {
-                pull.withheld.retain(|_| false);
-                self.core.tracking.with(|state| {
-                    state.assigned_anew();
-                    for p in partitions.iter().filter(|p| p.offset >= 0) {
-                        state.moved(p.key, Some(p.offset));
-                    }
-                });
-            }
-            outcome
-        })
-    }
-
-    /// The partitions assigned now, with their topics' numbers.
-    pub fn assignment(&self) -> Result<Vec<Key>> {
-        let list = self.core.client.assignment()?;
-        list.iter()
-            .map(|e| Ok((self.topic(e.topic())?, e.partition())))
-            .collect()
-    }
-
     /// The offset after the last record handed out of a partition, or where it was told to begin.
     pub fn position(&self, key: Key) -> Result<i64> {
         self.core.topics.get(key.0)?;
@@ -297,17 +264,19 @@ impl Consumer {
     }
 }
 
-/// librdkafka gives up the assignment of before when it refuses an offset, so that is done here.
-fn check_start(p: &Partition<'_>) -> Result<()> {
-    match p.offset {
-        0..
-        | KABI_OFFSET_BEGINNING
-        | KABI_OFFSET_END
-        | KABI_OFFSET_STORED
-        | KABI_OFFSET_INVALID => Ok(()),
-        other => Err(Error::argument(format!(
-            "assign at offset {other}: it is 0 or more, or one of KABI_OFFSET_*"
-        ))),
+impl Consumer {
+    /// Runs `body` with no poll inside, so that it can move partitions. A poll that waits makes way.
+    fn visit<T>(&self, doing: &str, body: impl FnOnce(&Core, &mut Pull) -> Result<T>) -> Result<T> {
+        let core = &*self.core;
+        let wakes = core.wakes.load(Ordering::SeqCst);
+        let visit = core
+            .gate
+            .visit(None, || core.go_on(wakes, doing), || core.bell.ring())?;
+        let mut visit = visit.ok_or_else(|| Error::closed("consumer"))?;
+        let outcome = visit.with(|pull| body(core, pull));
+        drop(visit);
+        core.events.refresh_signal();
+        outcome
     }
 }
 

@@ -1,131 +1,23 @@
 //! Pulling records, on the program's thread. Rebalances happen inside, before any record of the new
 //! assignment comes out.
 
+use super::gate::Pull;
 use super::ledger::HandedOut;
 use super::{Consumer, Core};
-use crate::client::events::this_thread;
-use crate::client::lifetime::{deadline_of, lock, remaining_up_to, Held};
+use crate::client::lifetime::{deadline_of, remaining_up_to, Held};
 use crate::client::packed;
 use crate::client::topics::Numbers;
 use crate::error::{Error, Result};
-use crate::rd::message::{Batch, Header, MessageRef, Messages};
-use crate::rd::queue::Queue;
+use crate::rd::message::{Batch, Header, MessageRef};
 use crate::record::kabi_record_t;
-use crate::status::{
-    KABI_STATUS_BUFFER_TOO_SMALL, KABI_STATUS_BUSY, KABI_STATUS_FATAL, KABI_STATUS_REENTERED,
-};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex};
+use crate::status::{KABI_STATUS_BUFFER_TOO_SMALL, KABI_STATUS_FATAL, KABI_STATUS_STATE};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// More records at once gain nothing.
 const BATCH_MAX: usize = 64 * 1024;
 /// A wait for records looks up at least this often; wakes come sooner.
 const WAIT_MAX: Duration = Duration::from_secs(3600);
-
-/// What only a poll, or a call that moves partitions, may touch.
-pub struct Pull {
-    /// Pulled from librdkafka, but not handed out: they had no room.
-    pub withheld: Messages,
-    pub numbers: Numbers,
-}
-
-impl Pull {
-    pub fn new(withheld: Messages) -> Pull {
-        Pull {
-            withheld,
-            numbers: Numbers::default(),
-        }
-    }
-}
-
-/// The queue of records, and the way to call a poll away from it. A ring ends a wait on the queue; the
-/// count tells a poll of one that came while it was looking without waiting, which eats the ring.
-pub struct Bell {
-    pub queue: Queue,
-    rings: AtomicU64,
-}
-
-impl Bell {
-    pub fn new(queue: Queue) -> Bell {
-        Bell {
-            queue,
-            rings: AtomicU64::new(0),
-        }
-    }
-
-    pub fn ring(&self) {
-        self.rings.fetch_add(1, Ordering::SeqCst);
-        self.queue.wake();
-    }
-
-    fn rings(&self) -> u64 {
-        self.rings.load(Ordering::SeqCst)
-    }
-}
-
-/// Lets one poll in, and calls that move partitions between its waits.
-pub struct Gate {
-    pull: Mutex<Pull>,
-    /// The thread that polls, by `this_thread`; 0 for none.
-    poller: AtomicU64,
-    visitors: AtomicUsize,
-    visits: Mutex<()>,
-    visited: Condvar,
-    /// `withheld` has records, for who can't lock it.
-    has_withheld: AtomicUsize,
-}
-
-impl Gate {
-    pub fn new(pull: Pull) -> Gate {
-        Gate {
-            pull: Mutex::new(pull),
-            poller: AtomicU64::new(0),
-            visitors: AtomicUsize::new(0),
-            visits: Mutex::new(()),
-            visited: Condvar::new(),
-            has_withheld: AtomicUsize::new(0),
-        }
-    }
-
-    fn enter(&self) -> Result<Turn<'_>> {
-        let me = this_thread();
-        match self
-            .poller
-            .compare_exchange(0, me, Ordering::SeqCst, Ordering::SeqCst)
-        {
-            Ok(_) => Ok(Turn { gate: self }),
-            Err(other) if other == me => Err(Error::new(
-                KABI_STATUS_REENTERED,
-                "this thread polls for records already: not possible inside a handler",
-            )),
-            Err(_) => Err(Error::new(
-                KABI_STATUS_BUSY,
-                "another thread polls this consumer for records",
-            )),
-        }
-    }
-
-    /// Waits until nobody wants in between two waits of a poll.
-    fn make_way(&self) {
-        if self.visitors.load(Ordering::SeqCst) > 0 {
-            let mut visits = lock(&self.visits);
-            while self.visitors.load(Ordering::SeqCst) > 0 {
-                visits = self.visited.wait(visits).unwrap_or_else(|p| p.into_inner());
-            }
-        }
-    }
-}
-
-struct Turn<'a> {
-    gate: &'a Gate,
-}
-
-impl Drop for Turn<'_> {
-    fn drop(&mut self) {
-        self.gate.poller.store(0, Ordering::SeqCst);
-    }
-}
 
 /// Records handed out as views, alive until this is dropped.
 pub struct HeldBatch {
@@ -169,7 +61,7 @@ pub struct PackedBatch {
 impl Consumer {
     /// This thread is inside a poll for records.
     pub fn is_polled_by_this_thread(&self) -> bool {
-        self.core.gate.poller.load(Ordering::SeqCst) == this_thread()
+        self.core.gate.is_polled_by_this_thread()
     }
 
     /// Lets records signal the events' descriptor too.
@@ -242,25 +134,7 @@ fn check_max(max: usize) -> Result<usize> {
 impl Core {
     /// There is something for the next poll for records.
     pub fn has_records(&self) -> bool {
-        self.gate.has_withheld.load(Ordering::SeqCst) > 0 || !self.bell.queue.is_empty()
-    }
-
-    /// Runs `body` with no poll inside, so that it can move partitions. A poll that waits makes way.
-    pub fn visit<T>(&self, body: impl FnOnce(&mut Pull) -> Result<T>) -> Result<T> {
-        self.gate.visitors.fetch_add(1, Ordering::SeqCst);
-        self.bell.ring();
-        let outcome = {
-            let mut pull = lock(&self.gate.pull);
-            let outcome = body(&mut pull);
-            self.gate
-                .has_withheld
-                .store(pull.withheld.len(), Ordering::SeqCst);
-            outcome
-        };
-        let _visits = lock(&self.gate.visits);
-        self.gate.visitors.fetch_sub(1, Ordering::SeqCst);
-        self.gate.visited.notify_all();
-        outcome
+        self.gate.has_withheld() || !self.bell.queue.is_empty()
     }
 
     pub(super) fn number(&self, numbers: &mut Numbers, message: MessageRef<'_>) -> i32 {
@@ -288,7 +162,8 @@ impl Core {
         mut dispatch: impl FnMut() -> Result<()>,
         mut take: impl FnMut(&mut Pull) -> Result<T>,
     ) -> Result<Option<T>> {
-        let _turn = self.gate.enter()?;
+        let _turn = self.gate.begin_poll()?;
+        self.need_no_pending()?;
         let deadline = deadline_of(timeout);
         if !self.explicit {
             self.tracking
@@ -297,29 +172,51 @@ impl Core {
         loop {
             let rings = self.bell.rings();
             dispatch()?;
-            if self.closing.load(Ordering::SeqCst) {
-                return Err(Error::closed("consumer"));
-            }
-            if self.woken.swap(false, Ordering::SeqCst) {
-                return Err(Error::interrupted("the poll for records"));
-            }
-            self.gate.make_way();
-            let mut pull = lock(&self.gate.pull);
-            let time_is_up = self.pull(&mut pull, max, deadline, rings)?;
-            let taken = if pull.withheld.is_empty() {
-                None
-            } else {
-                Some(take(&mut pull))
+            self.look_up()?;
+            let Some(mut access) = self.gate.enter(deadline, || self.look_up())? else {
+                return Ok(None);
             };
-            self.gate
-                .has_withheld
-                .store(pull.withheld.len(), Ordering::SeqCst);
-            drop(pull);
-            if taken.is_some() || time_is_up {
+            let (taken, is_over) = access.with(|pull| {
+                let time_is_up = self.pull(pull, max, deadline, rings)?;
+                if self.has_pending() {
+                    return Ok((None, true));
+                }
+                if pull.withheld.is_empty() {
+                    return Ok((None, time_is_up));
+                }
+                Ok((Some(take(pull)), true))
+            })?;
+            drop(access);
+            if is_over {
                 self.events.settle_records();
                 return taken.transpose();
             }
         }
+    }
+
+    /// Whether a poll may go on.
+    fn look_up(&self) -> Result<()> {
+        if self.closing.load(Ordering::SeqCst) {
+            return Err(Error::closed("consumer"));
+        }
+        if self.woken.swap(false, Ordering::SeqCst) {
+            return Err(Error::interrupted("the poll for records"));
+        }
+        Ok(())
+    }
+
+    fn has_pending(&self) -> bool {
+        self.apply_by_call && self.tracking.with(|state| state.pending.is_some())
+    }
+
+    fn need_no_pending(&self) -> Result<()> {
+        if !self.has_pending() {
+            return Ok(());
+        }
+        Err(Error::new(
+            KABI_STATUS_STATE,
+            "a change of the assignment waits: finish it by kabi_consumer_assignment_apply()",
+        ))
     }
 
     /// Sees to it that something is withheld, if anything comes before the deadline or a wake. True when
@@ -332,6 +229,10 @@ impl Core {
         rings: u64,
     ) -> Result<bool> {
         if !pull.withheld.is_empty() {
+            // Takes nothing; librdkafka is to see that the program polls, for max.poll.interval.ms.
+            self.bell
+                .queue
+                .consume(Duration::ZERO, 0, &mut pull.withheld);
             return Ok(false);
         }
         if let Some((code, text)) = self.client.fatal_error() {
@@ -340,42 +241,28 @@ impl Core {
                     .with_flags(crate::record::KABI_ERROR_FATAL),
             );
         }
-        self.tracking.with(|state| drop(state.take_revoked()));
         let wait = remaining_up_to(deadline, WAIT_MAX);
         // What is there comes in one call; only an empty queue is waited for, and then for one record.
-        let queue = &self.bell.queue;
-        if queue.consume(Duration::ZERO, max, &mut pull.withheld) == 0
-            && !wait.is_zero()
-            // A ring before this was eaten by that call; one after it ends the wait.
-            && self.bell.rings() == rings
-            && queue.consume(wait, 1, &mut pull.withheld) > 0
-        {
-            self.consume_more(pull, max);
+        self.pull_more(pull, Duration::ZERO, max)?;
+        // A ring before this was eaten by that look; one after it ends the wait.
+        let called = self.bell.rings() != rings;
+        if pull.withheld.is_empty() && !wait.is_zero() && !called && !self.has_pending() {
+            self.pull_more(pull, wait, 1)?;
+            if !pull.withheld.is_empty() && max > 1 && !self.has_pending() {
+                self.pull_more(pull, Duration::ZERO, max - 1)?;
+            }
         }
-        if pull.withheld.iter().any(|m| m.code() == KABI_STATUS_FATAL) {
-            // Told by the next poll, with the code behind it.
-            pull.withheld.retain(|m| m.code() != KABI_STATUS_FATAL);
-        }
+        // A fatal error is told by the next poll, with the code behind it.
+        pull.withheld.retain(|m| m.code() != KABI_STATUS_FATAL);
         Ok(deadline.is_some_and(|d| Instant::now() >= d))
     }
 
-    /// More records, after the first of a batch. A rebalance on the way may take the first one's
-    /// partition away.
-    fn consume_more(&self, pull: &mut Pull, max: usize) {
-        if max > 1 {
-            self.tracking.with(|state| drop(state.take_revoked()));
-            let first = pull.withheld.split_front(1);
-            self.bell
-                .queue
-                .consume(Duration::ZERO, max - 1, &mut pull.withheld);
-            let revoked = self.tracking.with(|state| state.take_revoked());
-            let mut kept = first;
-            if !revoked.is_empty() {
-                let numbers = &mut pull.numbers;
-                kept.retain(|m| !revoked.contains(&(self.number(numbers, m), m.partition())));
-            }
-            pull.withheld.prepend(kept);
-        }
+    /// Pulls records after those that are withheld. A change of the assignment on the way may take away
+    /// partitions of both.
+    pub(super) fn pull_more(&self, pull: &mut Pull, wait: Duration, max: usize) -> Result<()> {
+        let earlier = pull.withheld.take();
+        self.bell.queue.consume(wait, max, &mut pull.withheld);
+        self.after_pull(pull, earlier)
     }
 
     fn pack(

@@ -1,4 +1,5 @@
-//! The consumer's service thread: takes errors, log lines and statistics. Records never come this way.
+//! The consumer's service thread: takes errors, log lines, statistics and the outcomes of commits that
+//! nobody waits for. Records never come this way.
 
 use super::Core;
 use crate::client::events::Events;
@@ -6,12 +7,15 @@ use crate::client::lifetime::Control;
 use crate::client::service::{self, take_common, Served};
 use crate::error::Result;
 use crate::rd::client::Client;
-use crate::rd::queue::Queue;
+use crate::rd::queue::{EventKind, Queue};
 use std::sync::Arc;
 
 pub(super) fn start(core: Arc<Core>) -> Result<()> {
     service::start("kafkabi-consumer", core, |core: &Core, event| {
-        take_common(core, &event)
+        match event.kind() {
+            EventKind::Commit => core.commit_ended(&event),
+            _ => take_common(core, &event),
+        }
     })
 }
 
@@ -33,6 +37,10 @@ impl Served for Core {
     }
 
     fn is_settled(&self) -> bool {
-        true
+        self.commits.is_empty()
+    }
+
+    fn give_up(&self) {
+        self.give_up_commits();
     }
 }

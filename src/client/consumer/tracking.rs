@@ -1,16 +1,16 @@
-//! What a consumer knows of its partitions: the assignment's generation, what was handed out of each and
-//! what of that is handled. Shared by the calls of the program and by librdkafka's rebalance callback,
-//! which runs inside a poll.
+//! What a consumer knows of its partitions: the assignment's generation, what was handed out of each,
+//! what of that is handled, and which are paused. Shared by the calls of the program and by librdkafka's
+//! rebalance callback, which runs inside a poll.
 
+use super::change::{Later, Pending};
 use super::ledger::{HandedOut, Key, Ledger, Store};
 use crate::client::lifetime::lock;
 use crate::client::topics::Topics;
 use crate::error::Result;
-use crate::rd::client::{Change, Client, Rebalance};
+use crate::rd::client::Client;
 use crate::rd::partitions::PartitionList;
-use once_cell::sync::OnceCell;
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::Mutex;
 
 #[derive(Default)]
 pub struct Tracking {
@@ -23,8 +23,27 @@ pub struct State {
     pub ledger: Ledger,
     /// The offset after the last record handed out, by partition.
     positions: HashMap<Key, i64>,
-    /// Partitions taken away since the pull in progress began.
-    revoked: HashSet<Key>,
+    paused: HashSet<Key>,
+    /// The change of the assignment that is under way.
+    pub pending: Option<Pending>,
+    /// What changed since the pull in progress began.
+    pub changes: Changes,
+    /// The program assigned partitions itself, without the group.
+    pub by_hand: bool,
+}
+
+/// What changes of the assignment have done since a pull began.
+#[derive(Default)]
+pub struct Changes {
+    /// Partitions taken away: records that were pulled before are not handed out.
+    pub before: HashSet<Key>,
+    /// Those that were not given back since: records of the pull itself are not handed out either.
+    /// One that was given back comes from librdkafka anew.
+    pub since: HashSet<Key>,
+    /// What a handler asked for that has to wait until the pull is over.
+    pub later: Vec<Later>,
+    /// What a handler returned that failed.
+    pub failed: Option<i32>,
 }
 
 impl Tracking {
@@ -104,62 +123,42 @@ impl State {
         self.generation += 1;
         self.ledger.discard(|_| true);
         self.positions.clear();
+        self.paused.clear();
     }
 
-    fn revoke(&mut self, keys: HashSet<Key>) {
+    /// The group or the program took partitions away.
+    pub fn revoke(&mut self, keys: &[Key]) {
+        let keys: HashSet<Key> = keys.iter().copied().collect();
         self.ledger.discard(|key| keys.contains(&key));
         self.positions.retain(|key, _| !keys.contains(key));
-        self.revoked.extend(keys);
+        self.paused.retain(|key| !keys.contains(key));
+        self.changes.before.extend(&keys);
+        self.changes.since.extend(keys);
     }
 
-    /// Partitions taken away since this was last called.
-    pub fn take_revoked(&mut self) -> HashSet<Key> {
-        std::mem::take(&mut self.revoked)
-    }
-}
-
-/// The topics of a consumer, for the hook that has to exist before the client does.
-pub type TopicsCell = Arc<OnceCell<Weak<Topics>>>;
-
-/// Applies what the group decides.
-pub struct Hook {
-    pub tracking: Arc<Tracking>,
-    pub topics: TopicsCell,
-}
-
-impl Rebalance for Hook {
-    fn rebalance(&self, client: &Client, change: Change, partitions: &PartitionList) {
-        match change {
-            Change::Assign => self.tracking.with(|state| state.generation += 1),
-            Change::Revoke => {
-                let keys = self.keys(partitions);
-                self.tracking.with(|state| {
-                    state.generation += 1;
-                    state.revoke(keys);
-                });
-            }
+    /// The group or the program gave partitions.
+    pub fn assigned(&mut self, keys: &[Key]) {
+        for key in keys {
+            self.changes.since.remove(key);
         }
-        // What was handled is stored already; librdkafka commits it before the partitions go.
-        let applied = match (change, client.is_cooperative()) {
-            (Change::Assign, true) => client.incremental_assign(partitions),
-            (Change::Assign, false) => client.assign(Some(partitions)),
-            (Change::Revoke, true) => client.incremental_unassign(partitions),
-            (Change::Revoke, false) => client.assign(None),
-        };
-        // Only possible while closing, when the close finishes it.
-        drop(applied);
     }
-}
 
-impl Hook {
-    /// The partitions that records were handed out of; of others there is nothing to forget.
-    fn keys(&self, partitions: &PartitionList) -> HashSet<Key> {
-        let Some(topics) = self.topics.get().and_then(Weak::upgrade) else {
-            return HashSet::new();
-        };
-        partitions
-            .iter()
-            .filter_map(|e| topics.find(e.topic()).map(|topic| (topic, e.partition())))
-            .collect()
+    pub fn is_paused(&self, key: Key) -> bool {
+        self.paused.contains(&key)
+    }
+
+    pub fn set_paused(&mut self, key: Key, paused: bool) {
+        if paused {
+            self.paused.insert(key);
+        } else {
+            self.paused.remove(&key);
+        }
+    }
+
+    /// In order of topic number and partition.
+    pub fn paused(&self) -> Vec<Key> {
+        let mut keys: Vec<Key> = self.paused.iter().copied().collect();
+        keys.sort_unstable();
+        keys
     }
 }

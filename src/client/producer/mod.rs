@@ -254,13 +254,25 @@ impl Producer {
                 .wait(patience, Some(RECHECK), settled);
         }
         let failed = self.core.events.failed() - known;
-        let left = self.core.client.outstanding() as u64;
+        let left = if done { 0 } else { self.under_way() };
         self.core.control.stop();
         self.core.queue.wake();
         Finish {
             undelivered: failed + left,
             gave_up: !done,
             transaction,
+        }
+    }
+
+    /// Records that have no report yet. librdkafka's own count has events in it, so that is only for when
+    /// ours can't tell.
+    fn under_way(&self) -> u64 {
+        let counts = &self.core.events.counts;
+        if self.core.reporting {
+            let told = counts.delivered.get() + counts.failed.get();
+            counts.accepted.get().saturating_sub(told)
+        } else {
+            self.core.client.outstanding() as u64
         }
     }
 

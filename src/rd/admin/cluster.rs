@@ -1,4 +1,4 @@
-//! The cluster, and the metadata of all topics.
+//! The cluster, and the metadata of topics.
 
 use super::{
     array, check, clamp_ms, listed, node, nodes, operations, optional_text, result_of, said, sys,
@@ -40,14 +40,22 @@ impl Ask for ClusterDescribe {
     }
 }
 
-/// The metadata of all topics. Waits for it; nothing cuts that short.
-pub fn all_topics(client: &Client, timeout: Duration) -> Result<Vec<TopicMetadata>, Error> {
+/// What a broker says of the cluster.
+pub struct Seen {
+    /// The broker that was asked.
+    pub broker: Option<i32>,
+    /// The topics, if they were asked for.
+    pub topics: Vec<TopicMetadata>,
+}
+
+/// Asks any broker for its metadata, of all topics or of none. Waits for it; nothing cuts that short.
+pub fn metadata(client: &Client, topics: bool, timeout: Duration) -> Result<Seen, Error> {
     let mut metadata = std::ptr::null();
     // SAFETY: the client is alive; on success the metadata written is ours.
     let code = unsafe {
         sys::rd_kafka_metadata(
             client.as_ptr(),
-            1,
+            i32::from(topics),
             std::ptr::null_mut(),
             &mut metadata,
             clamp_ms(Some(timeout)),
@@ -57,12 +65,19 @@ pub fn all_topics(client: &Client, timeout: Duration) -> Result<Vec<TopicMetadat
     // SAFETY: ours until the destroy below, which is the last use; what is taken is copied.
     unsafe {
         let list: &sys::rd_kafka_metadata = &*metadata;
-        let topics = array(list.topics.cast_const(), count(list.topic_cnt))
-            .iter()
-            .map(|t| topic(t))
-            .collect();
+        let brokers = array(list.brokers.cast_const(), count(list.broker_cnt));
+        // An address from the configuration has no number yet when it is first asked.
+        let asked = Some(list.orig_broker_id).filter(|id| *id >= 0);
+        let wanted = count(if topics { list.topic_cnt } else { 0 });
+        let seen = Seen {
+            broker: asked.or_else(|| brokers.first().map(|b| b.id)),
+            topics: array(list.topics.cast_const(), wanted)
+                .iter()
+                .map(|t| topic(t))
+                .collect(),
+        };
         sys::rd_kafka_metadata_destroy(metadata);
-        Ok(topics)
+        Ok(seen)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     c_string, listed, made, optional_text, pointers, refused, result_of, sys, take_error, text_of,
-    Ask, Asked, Op, Owned,
+    value_string, Ask, Asked, Op, Owned,
 };
 use crate::document::{
     failed, ConfigDescription, ConfigDescriptions, ConfigOperation, ConfigOutcome, ConfigOutcomes,
@@ -31,7 +31,7 @@ fn resource(kind: ConfigOwner, name: &str) -> Result<Resource, Error> {
 }
 
 fn set_config(resource: &Resource, name: &str, value: &str) -> Result<(), Error> {
-    let (c_name, c_value) = (property(name)?, c_string(value, "a property's value")?);
+    let (c_name, c_value) = (property(name)?, value_string(value)?);
     // SAFETY: all are alive and terminated; texts are copied.
     let code = unsafe {
         sys::rd_kafka_ConfigResource_set_config(
@@ -222,9 +222,7 @@ fn add_change(
         ConfigOperation::Subtract => Type::RD_KAFKA_ALTER_CONFIG_OP_TYPE_SUBTRACT,
     };
     let c_name = property(name)?;
-    let value = value
-        .map(|v| c_string(v, "a property's value"))
-        .transpose()?;
+    let value = value.map(value_string).transpose()?;
     let value = value.as_ref().map_or(std::ptr::null(), |v| v.as_ptr());
     // SAFETY: all are alive and terminated; texts are copied, the error object is ours.
     unsafe {

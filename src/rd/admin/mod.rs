@@ -9,7 +9,7 @@ mod offsets;
 mod scram;
 mod topics;
 
-pub use cluster::all_topics;
+pub use cluster::{metadata, Seen};
 
 use super::client::Client;
 use super::queue::{Event, Queue};
@@ -43,6 +43,8 @@ pub struct Asked<'a> {
     /// What its event is told from others by.
     pub number: u64,
     pub timeout: Duration,
+    /// This broker, rather than the controller, which is where most operations have to go.
+    pub broker: Option<i32>,
 }
 
 impl Asked<'_> {
@@ -59,6 +61,12 @@ impl Asked<'_> {
         set(|text, size| unsafe {
             sys::rd_kafka_AdminOptions_set_request_timeout(options.as_ptr(), timeout, text, size)
         })?;
+        if let Some(broker) = self.broker {
+            // SAFETY: as above.
+            set(|text, size| unsafe {
+                sys::rd_kafka_AdminOptions_set_broker(options.as_ptr(), broker, text, size)
+            })?;
+        }
         // SAFETY: as above.
         unsafe {
             sys::rd_kafka_AdminOptions_set_opaque(options.as_ptr(), self.number as *mut c_void);
@@ -170,6 +178,11 @@ impl Options {
 /// The pointers of owned objects, as librdkafka takes arrays of them. It copies what they point to.
 fn pointers<T>(owned: &[Owned<T>]) -> Vec<*mut T> {
     owned.iter().map(Owned::as_ptr).collect()
+}
+
+/// A property's value for librdkafka. It may be a secret, so the error does not repeat it.
+fn value_string(value: &str) -> Result<CString, Error> {
+    CString::new(value).map_err(|_| Error::argument("a property's value has a NUL inside"))
 }
 
 /// Terminated names, and an array of pointers to them for as long as they live.

@@ -1,6 +1,6 @@
 //! Topics, partitions, records, leaders.
 
-use super::{c_string, listed, sys, text_of};
+use super::{c_string, listed, sys, text_of, value_string};
 use super::{
     made, made_or_why, node, nodes, operations, pointers, refused, result_of, said, set, status,
     Ask, Asked, Names, Op, Owned,
@@ -82,7 +82,7 @@ fn new_topic(topic: &NewTopic) -> Result<Owned<sys::rd_kafka_NewTopic_t>, Error>
     }
     for (key, value) in &topic.configs {
         let c_key = c_string(key, "a property's name")?;
-        let c_value = c_string(value, "a property's value")?;
+        let c_value = value_string(value)?;
         // SAFETY: all are alive and terminated; texts are copied.
         let code = unsafe {
             sys::rd_kafka_NewTopic_set_config(made.as_ptr(), c_key.as_ptr(), c_value.as_ptr())
