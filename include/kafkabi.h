@@ -2848,8 +2848,8 @@ kabi_status_t kabi_producer_transaction_commit(kabi_producer_t *producer,
                                                kabi_error_t *error);
 
 /**
- * Aborts the transaction: what was not sent yet is given up (its reports say KABI_STATUS_PURGE_QUEUE),
- * and what was is never seen by a consumer that reads committed records. Nobody needs to poll or drain
+ * Aborts the transaction: what was not sent yet is given up (its reports say KABI_STATUS_PURGE_QUEUE; the
+ * first records of a transaction may be delivered still), and what was is never seen by a consumer that reads committed records. Nobody needs to poll or drain
  * meanwhile. Waits up to `timeout_ms`; errors as in kabi_producer_transaction_commit().
  */
 kabi_status_t kabi_producer_transaction_abort(kabi_producer_t *producer,

@@ -94,7 +94,7 @@ fn round_trip(servers: &str, topic: &str, partition: i32) {
     assert_eq!(producer.flush(Some(PATIENCE), 30_000).unwrap(), 0);
     producer.abandon();
 
-    let consumer = Consumer::new(&config(servers)).unwrap();
+    let consumer = Consumer::new(&config(servers), None).unwrap();
     let place = Partition {
         key: (consumer.topic(topic).unwrap(), partition),
         offset: kafkabi::record::KABI_OFFSET_BEGINNING,

@@ -169,6 +169,7 @@ CALL(consumer_topic) { return kabi_consumer_topic(CONSUMER, (const char *)OR_NUL
 CALL(consumer_topic_name) { return kabi_consumer_topic_name(CONSUMER, consumer_topic, text, sizeof text, (size_t *)OR_NULL(1, &length), error); }
 CALL(consumer_subscribe) {
   const char *topics[1] = {"calls"};
+  kabi_consumer_assign(CONSUMER, NULL, 0, NULL); /* what is assigned by hand stands in the way */
   return kabi_consumer_subscribe(CONSUMER, (const char *const *)OR_NULL(1, topics), 1, error);
 }
 CALL(consumer_unsubscribe) { (void)null; return kabi_consumer_unsubscribe(CONSUMER, error); }

@@ -331,6 +331,13 @@ int wait_child(pid_t child, int ms) {
   return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+void leave_child(int code) {
+  fflush(stdout);
+  if (run_mode() == MODE_PLAIN) exit(code);
+  execl("/bin/sh", "sh", "-c", code != 0 ? "exit 1" : "exit 0", (char *)NULL);
+  _exit(1);
+}
+
 /* ---- clients ---- */
 
 kabi_cluster_t *new_cluster(int brokers) {

@@ -164,8 +164,8 @@ static void in_a_rebalance(const char *protocol) {
   CHECK_WITHIN(3000, begin);
   begin = now_ms();
   status = kabi_consumer_close(first, 5000, ERR);
-  CHECK(status == 0 || status == 27 /* the embedded cluster refuses commits then */);
-  CHECK_WITHIN(4000, begin);
+  if (!CHECK(status == 0 || status == 27 || status == 22 /* refused in a rebalance */)) note("%d: %s", status, last_error()->message);
+  CHECK_WITHIN(6000, begin); /* the coordinator holds its answers back until the group is done */
   kabi_consumer_free(second);
   end_all(first);
 }

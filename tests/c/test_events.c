@@ -1,6 +1,8 @@
 /* Events: to handlers and into records, masks, descriptors, wakes, handlers that fail or call back, what merges and what is replaced. */
 #include "harness.h"
 
+#include <fcntl.h>
+
 #define REPORTS 100
 
 static kabi_cluster_t *cluster;
@@ -175,6 +177,7 @@ static int32_t calls_everything(const kabi_event_t *events, size_t count, const 
   if (log->budget-- == 5) {
     GIVES(KABI_STATUS_REENTERED, kabi_producer_poll(log->producer, 0, &n, ERR));
     GIVES(KABI_STATUS_REENTERED, kabi_producer_drain(log->producer, 0, &event, 1, &n, NULL, 0, NULL, ERR));
+    OK(kabi_producer_flush(log->producer, patience(10000), NULL, ERR)); /* needs nobody to drain */
     OK(kabi_producer_wake(log->producer, ERR));
     topic_of(log->producer, "another");
   }
@@ -269,6 +272,7 @@ TEST(the_descriptor_is_readable_until_drained) {
   MUST_OK(kabi_producer_event_fd(producer, &fd, ERR));
   OK(kabi_producer_event_fd(producer, &again, ERR));
   CHECK(fd >= 0 && fd == again);
+  CHECK((fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0); /* no other program inherits it */
   CHECK(!readable(fd, 0));
   send_tokens(producer, 0, 10);
   MUST_OK(kabi_producer_flush(producer, patience(20000), NULL, ERR));

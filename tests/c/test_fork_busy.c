@@ -136,8 +136,7 @@ TEST(a_server_with_workers) {
       kabi_status_t status = kabi_producer_close(own, patience(20000), NULL, NULL);
       kabi_producer_free(own);
       status |= kabi_shutdown(patience(20000), NULL);
-      if (run_mode() == MODE_PLAIN) exit(status != 0);
-      _exit(status != 0);
+      leave_child(status != 0);
     }
   }
   fill(parent, "work", 0, 1000, 1);

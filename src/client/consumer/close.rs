@@ -9,8 +9,8 @@ use crate::rd::client::Change;
 use crate::rd::queue::{Event, EventKind};
 use crate::rd::signals;
 use crate::status::{
-    KABI_STATUS_NO_OFFSET, KABI_STATUS_REBALANCE_IN_PROGRESS, KABI_STATUS_REVOKE_PARTITIONS,
-    KABI_STATUS_TIMED_OUT,
+    KABI_STATUS_ILLEGAL_GENERATION, KABI_STATUS_NO_OFFSET, KABI_STATUS_REBALANCE_IN_PROGRESS,
+    KABI_STATUS_REVOKE_PARTITIONS, KABI_STATUS_TIMED_OUT,
 };
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
@@ -19,8 +19,10 @@ use std::time::{Duration, Instant};
 /// How long a consumer that was freed without a close may take to say goodbye, in the background.
 const GOODBYE: Duration = Duration::from_secs(10);
 
-/// How long a close repeats a commit that a rebalance of the group refuses.
+/// How long, and how often in any case, a close repeats a commit that a rebalance of the group refuses. A
+/// coordinator may hold the first answer back until the group is done.
 const REBALANCE: Duration = Duration::from_secs(1);
+const REPEATS: u32 = 3;
 
 impl Consumer {
     /// Ends the consumer, with no other call inside.
@@ -73,15 +75,19 @@ impl Core {
             return Ok(());
         }
         let patience = Instant::now() + REBALANCE;
+        let mut repeats = 0;
         let result = loop {
             let result = self.commit(None, deadline, timeout_ms, || Ok(())).result;
             let between = remaining_up_to(deadline, SLICE);
             match &result {
                 Err(e)
-                    if e.code == KABI_STATUS_REBALANCE_IN_PROGRESS
-                        && !between.is_zero()
-                        && Instant::now() < patience =>
+                    if matches!(
+                        e.code,
+                        KABI_STATUS_REBALANCE_IN_PROGRESS | KABI_STATUS_ILLEGAL_GENERATION
+                    ) && !between.is_zero()
+                        && (repeats < REPEATS || Instant::now() < patience) =>
                 {
+                    repeats += 1;
                     // Nothing tells when the group is done.
                     std::thread::sleep(between);
                 }

@@ -9,7 +9,7 @@
 
 use super::{Core, Producer};
 use crate::client::consumer::{Consumer, Partition};
-use crate::client::lifetime::{deadline_of, lock, remaining, wait_until, Held};
+use crate::client::lifetime::{deadline_of, lock, remaining, remaining_up_to, wait_until, Held};
 use crate::error::{Error, Result};
 use crate::rd::partitions::PartitionList;
 use crate::rd::signals;
@@ -80,6 +80,8 @@ struct Job {
 struct State {
     /// A transaction was begun and is neither committed nor aborted.
     open: bool,
+    /// Records delivered before it was begun.
+    delivered_before: u64,
     job: Option<Job>,
 }
 
@@ -113,6 +115,7 @@ impl Producer {
         state.make_room(None)?;
         self.core.client.transaction_begin()?;
         state.open = true;
+        state.delivered_before = self.core.events.counts.delivered.get();
         Ok(())
     }
 
@@ -363,6 +366,9 @@ fn work_on(core: &Core, work: &Work) {
         let state = lock(&transactions.state);
         state.job.as_ref().and_then(|job| job.deadline)
     };
+    if call == Call::Abort {
+        wait_until_known(core, deadline());
+    }
     let outcome = loop {
         let left = remaining(deadline());
         let slice = left.map_or(ASK_MAX, |left| left.clamp(ASK_MIN, ASK_MAX));
@@ -383,6 +389,22 @@ fn work_on(core: &Core, work: &Work) {
     };
     lock(&transactions.state).settle(call, outcome);
     transactions.changed.notify_all();
+}
+
+/// Waits, not for long, until the coordinator knows of the transaction. librdkafka aborts one that it has
+/// tried to make known, but that the coordinator has put off because the one before was not quite over;
+/// the coordinator then refuses the abort, which is fatal for the producer (librdkafka's issue 4849). The
+/// first record delivered shows that it is known.
+fn wait_until_known(core: &Core, deadline: Option<Instant>) {
+    const STEP: Duration = Duration::from_millis(5);
+    let before = lock(&core.transactions.state).delivered_before;
+    let patience = deadline_of(Some(remaining_up_to(deadline, ASK_MIN)));
+    while core.client.outstanding() > 0 && core.events.counts.delivered.get() == before {
+        let step = remaining_up_to(patience, STEP);
+        if step.is_zero() || core.client.flush(Some(step)) {
+            return;
+        }
+    }
 }
 
 /// The end of a time-out of librdkafka's: the call can be resumed. Where init has a reason, it gives that
