@@ -262,8 +262,7 @@ TEST(a_close_ends_a_wait) {
   CHECK(last_error()->flags & KABI_ERROR_OUTCOME_UNKNOWN);
   CHECK_WITHIN(2000, since);
   pthread_join(thread, NULL);
-  GIVES(KABI_STATUS_TIMED_OUT, kabi_admin_close(a, 100, ERR)); /* the answer to the request has not come */
-  CHECK(has(last_error()->message, "1 requests were given up"));
+  kabi_admin_close(a, 0, NULL); /* gives the request up, unless the other did: its answer never comes */
   OK(kabi_admin_close(a, patience(10000), ERR));
   GIVES(KABI_STATUS_CLOSED, kabi_admin_call(a, "cluster_describe", NULL, 0, &request, NULL, 0, &length, ERR));
   kabi_admin_free(a);
@@ -275,6 +274,7 @@ TEST(metadata_under_way_does_not_hold_a_close_up) {
   MUST_OK(kabi_admin_start(a, "metadata", NULL, 60000, KABI_OUTCOME_KEPT, &request, ERR));
   int64_t since = now_ms();
   GIVES(KABI_STATUS_TIMED_OUT, kabi_admin_close(a, 100, ERR));
+  CHECK(has(last_error()->message, "1 requests were given up"));
   OK(kabi_admin_close(a, patience(10000), ERR));
   CHECK_WITHIN(6000, since);
   kabi_admin_free(a);
