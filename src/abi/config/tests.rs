@@ -85,7 +85,7 @@ fn values_cross() {
         let name = c"linger.ms".as_ptr();
         let status = kabi_config_get(c, name, null_mut(), 0, null_mut(), null_mut());
         assert_eq!(status, KABI_STATUS_ARGUMENT);
-        assert_eq!(kabi_config_events(c, 32, null_mut()), KABI_STATUS_ARGUMENT);
+        assert_eq!(kabi_config_events(c, 512, null_mut()), KABI_STATUS_ARGUMENT);
         let mut length = 0;
         let status = kabi_config_describe(null_mut(), 0, &mut length, null_mut());
         assert_eq!(status, KABI_STATUS_BUFFER_TOO_SMALL);
