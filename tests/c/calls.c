@@ -191,6 +191,59 @@ CALL(consumer_handled) { (void)null; return kabi_consumer_handled(CONSUMER, batc
 CALL(consumer_commit) { return kabi_consumer_commit(CONSUMER, (kabi_partition_t *)OR_NULL(1, partition(1)), 1, calls_timeout, error); }
 CALL(consumer_commit_record) { return kabi_consumer_commit_record(CONSUMER, (const kabi_record_t *)OR_NULL(1, &first_record), calls_timeout, error); }
 CALL(consumer_seek) { return kabi_consumer_seek(CONSUMER, (kabi_partition_t *)OR_NULL(1, partition(0)), 1, calls_timeout, error); }
+/* Partition 1 is for these two; the other calls use partition 0, which stays assigned. */
+static kabi_partition_t *other_partition(void) {
+  one = partition_of(consumer_topic, 1, 0);
+  return &one;
+}
+CALL(consumer_incremental_assign) {
+  return kabi_consumer_incremental_assign(CONSUMER, (const kabi_partition_t *)OR_NULL(1, other_partition()), 1, error);
+}
+CALL(consumer_incremental_unassign) {
+  return kabi_consumer_incremental_unassign(CONSUMER, (const kabi_partition_t *)OR_NULL(1, other_partition()), 1, error);
+}
+CALL(consumer_pause) { return kabi_consumer_pause(CONSUMER, (kabi_partition_t *)OR_NULL(1, partition(0)), 1, error); }
+CALL(consumer_resume) { return kabi_consumer_resume(CONSUMER, (kabi_partition_t *)OR_NULL(1, partition(0)), 1, error); }
+CALL(consumer_paused) {
+  static kabi_partition_t list[4];
+  return kabi_consumer_paused(CONSUMER, (kabi_partition_t *)OR_NULL(1, list), 4, (size_t *)OR_NULL(2, &count), error);
+}
+CALL(consumer_assignment_pending) {
+  static kabi_partition_t list[4];
+  return kabi_consumer_assignment_pending(CONSUMER, (int32_t *)OR_NULL(1, &number), (kabi_partition_t *)OR_NULL(2, list), 4, (size_t *)OR_NULL(3, &count),
+                                          error);
+}
+CALL(consumer_assignment_apply) {
+  return kabi_consumer_assignment_apply(CONSUMER, (const kabi_partition_t *)OR_NULL(1, partition(0)), 1, error);
+}
+CALL(consumer_subscription) { return kabi_consumer_subscription(CONSUMER, text, sizeof text, (size_t *)OR_NULL(1, &length), error); }
+CALL(consumer_member_id) { return kabi_consumer_member_id(CONSUMER, text, sizeof text, (size_t *)OR_NULL(1, &length), error); }
+CALL(consumer_rebalance_protocol) {
+  return kabi_consumer_rebalance_protocol(CONSUMER, text, sizeof text, (size_t *)OR_NULL(1, &length), error);
+}
+CALL(consumer_group_metadata) { return kabi_consumer_group_metadata(CONSUMER, bytes, sizeof bytes, (size_t *)OR_NULL(1, &length), error); }
+CALL(consumer_store) { return kabi_consumer_store(CONSUMER, (kabi_partition_t *)OR_NULL(1, partition(1)), 1, error); }
+CALL(consumer_commit_async) {
+  static uint64_t commit_number;
+  return kabi_consumer_commit_async(CONSUMER, (const kabi_partition_t *)OR_NULL(1, partition(1)), 1, (uint64_t *)OR_NULL(2, &commit_number), error);
+}
+CALL(consumer_offsets_for_times) {
+  return kabi_consumer_offsets_for_times(CONSUMER, (kabi_partition_t *)OR_NULL(1, partition(1)), 1, calls_timeout, error);
+}
+CALL(consumer_seek_to_times) {
+  return kabi_consumer_seek_to_times(CONSUMER, (kabi_partition_t *)OR_NULL(1, partition(1)), 1, calls_timeout, error);
+}
+static int64_t low_offset, high_offset;
+CALL(consumer_watermarks) {
+  return kabi_consumer_watermarks(CONSUMER, consumer_topic, 0, calls_timeout, (int64_t *)OR_NULL(1, &low_offset), (int64_t *)OR_NULL(2, &high_offset),
+                                  error);
+}
+CALL(consumer_watermarks_cached) {
+  return kabi_consumer_watermarks_cached(CONSUMER, consumer_topic, 0, (int64_t *)OR_NULL(1, &low_offset), (int64_t *)OR_NULL(2, &high_offset), error);
+}
+CALL(consumer_lag) {
+  return kabi_consumer_lag(CONSUMER, (kabi_partition_t *)OR_NULL(1, partition(0)), (int64_t *)OR_NULL(2, &low_offset), 1, calls_timeout, error);
+}
 CALL(consumer_position) { return kabi_consumer_position(CONSUMER, (kabi_partition_t *)OR_NULL(1, partition(0)), 1, error); }
 CALL(consumer_committed) {
   return kabi_consumer_committed(CONSUMER, (kabi_partition_t *)OR_NULL(1, partition(0)), 1, calls_timeout, bytes, sizeof bytes, &used, error);
@@ -287,7 +340,8 @@ CALL(cluster_records) {
 }
 CALL(cluster_free) { (void)null, (void)error; kabi_cluster_free(CLUSTER); return 0; }
 
-#define ROW(name, kind, role, required) {"kabi_" #name, kind, role, required, call_##name}
+#define ROW(name, kind, role, required) {"kabi_" #name, kind, role, required, call_##name, 0}
+#define ROW_GIVES(name, kind, role, required, good) {"kabi_" #name, kind, role, required, call_##name, good}
 /* Those that free or close come last of their kind, so that the table may be run from top to bottom on one world. */
 const call_t calls[] = {
     ROW(abi_version, KIND_NONE, WORKS, 0),
@@ -353,6 +407,24 @@ const call_t calls[] = {
     ROW(consumer_topic_name, KIND_CONSUMER, WORKS, 1),
     ROW(consumer_assign, KIND_CONSUMER, WORKS, 1),
     ROW(consumer_assignment, KIND_CONSUMER, WORKS, 2),
+    ROW(consumer_incremental_assign, KIND_CONSUMER, WORKS, 1),
+    ROW(consumer_incremental_unassign, KIND_CONSUMER, WORKS, 1),
+    ROW(consumer_pause, KIND_CONSUMER, WORKS, 1),
+    ROW(consumer_paused, KIND_CONSUMER, WORKS, 2),
+    ROW(consumer_resume, KIND_CONSUMER, WORKS, 1),
+    ROW(consumer_assignment_pending, KIND_CONSUMER, WORKS, 3),
+    ROW_GIVES(consumer_assignment_apply, KIND_CONSUMER, WORKS, 1, KABI_STATUS_STATE), /* no change waits */
+    ROW(consumer_subscription, KIND_CONSUMER, WORKS, 1),
+    ROW(consumer_member_id, KIND_CONSUMER, WORKS, 1),
+    ROW(consumer_rebalance_protocol, KIND_CONSUMER, WORKS, 1),
+    ROW(consumer_group_metadata, KIND_CONSUMER, WORKS, 1),
+    ROW(consumer_store, KIND_CONSUMER, WORKS, 1),
+    ROW(consumer_commit_async, KIND_CONSUMER, WORKS, 2),
+    ROW(consumer_offsets_for_times, KIND_CONSUMER, WORKS, 1),
+    ROW(consumer_seek_to_times, KIND_CONSUMER, WORKS, 1),
+    ROW(consumer_watermarks, KIND_CONSUMER, WORKS, 2),
+    ROW(consumer_watermarks_cached, KIND_CONSUMER, WORKS, 2),
+    ROW(consumer_lag, KIND_CONSUMER, WORKS, 2),
     ROW(consumer_poll, KIND_CONSUMER, WORKS, 2),
     ROW(consumer_poll_packed, KIND_CONSUMER, WORKS, 2),
     ROW(consumer_handled, KIND_CONSUMER, WORKS, 0),
@@ -406,7 +478,7 @@ const size_t calls_count = sizeof calls / sizeof calls[0];
 world_t new_world(void) {
   world_t world;
   kabi_cluster_t *cluster = new_cluster(2);
-  new_topic(cluster, "calls", 1);
+  new_topic(cluster, "calls", 2);
   kabi_producer_t *producer = new_producer(bootstrap(cluster), NULL);
   fill(producer, "calls", 0, 0, 4);
   kabi_consumer_t *consumer = new_consumer(bootstrap(cluster), "calls-group", "session.timeout.ms", "6000", NULL);

@@ -19,7 +19,7 @@ typedef enum kind_t {
 typedef struct world_t {
   void *handle[KINDS];
 } world_t;
-/* A cluster of one broker with the topic "calls" of one partition holding some records; a producer of it; a consumer that is
+/* A cluster of two brokers with the topic "calls" of two partitions, the first holding some records; a producer of it; a consumer that is
    assigned it and has handed out a batch; an admin of its own. */
 world_t new_world(void);
 void end_world(world_t *world); /* frees what is left */
@@ -41,6 +41,7 @@ typedef struct call_t {
   int required; /* how many pointers must not be NULL, the handle aside */
   /* Calls it with good arguments and `handle`; the required pointer number `null` (from 1) is NULL. */
   kabi_status_t (*run)(void *handle, int null, kabi_error_t *error);
+  kabi_status_t good; /* what that gives in the world as it is: 0 but where it tells that there is nothing to do */
 } call_t;
 
 /* The time-out that calls of the table wait with, 10 s at first. */
