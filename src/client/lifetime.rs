@@ -62,6 +62,7 @@ pub struct Control {
 #[derive(Default)]
 struct State {
     stopping: bool,
+    finished: bool,
     ended: bool,
     attached: Vec<Weak<dyn Attached>>,
 }
@@ -99,6 +100,23 @@ impl Control {
         let mut state = lock(&self.state);
         while Arc::strong_count(core) > 1 {
             state = wait_until(&self.changed, state, None).0;
+        }
+    }
+
+    pub fn set_finished(&self) {
+        lock(&self.state).finished = true;
+        self.changed.notify_all();
+    }
+
+    /// Waits until the service thread has put the last event in.
+    pub fn wait_for_last_event(&self, deadline: Option<Instant>) {
+        let mut state = lock(&self.state);
+        while !state.finished {
+            let (next, in_time) = wait_until(&self.changed, state, deadline);
+            state = next;
+            if !in_time {
+                return;
+            }
         }
     }
 

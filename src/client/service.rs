@@ -18,6 +18,9 @@ use std::time::{Duration, Instant};
 /// milliseconds.
 const LAST_EVENTS: Duration = Duration::from_secs(10);
 
+/// How often to look whether more come.
+const LOOK_AGAIN: Duration = Duration::from_millis(2);
+
 /// What a client has to have for its service thread.
 pub trait Served: Send + Sync + 'static {
     fn control(&self) -> &Arc<Control>;
@@ -45,23 +48,23 @@ pub fn start<C: Served>(
 fn run<C: Served>(core: Arc<C>, mut take: impl FnMut(&C, Event), running: Running) {
     let mut serve = |timeout| {
         let Some(event) = core.queue().poll(timeout) else {
-            return;
+            return false;
         };
         // A fault of ours must not take the thread away that everybody waits for.
         if catch_unwind(AssertUnwindSafe(|| take(&core, event))).is_err() {
             eprintln!("kafkabi: a fault in a service thread was caught, please report it");
         }
+        true
     };
     while !core.control().is_stopping() {
         serve(None);
     }
     let deadline = Instant::now() + LAST_EVENTS;
-    while !core.is_settled() && Instant::now() < deadline {
-        serve(Some(Duration::from_millis(10)));
-    }
+    while Instant::now() < deadline && (serve(Some(LOOK_AGAIN)) || !core.is_settled()) {}
     let control = Arc::clone(core.control());
     core.give_up();
     core.events().finish();
+    control.set_finished();
     control.wait_for_sole(&core);
     drop(core);
     control.set_ended();

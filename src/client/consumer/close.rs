@@ -24,6 +24,9 @@ const GOODBYE: Duration = Duration::from_secs(10);
 const REBALANCE: Duration = Duration::from_secs(1);
 const REPEATS: u32 = 3;
 
+/// How long a close waits for the last event to be in.
+const LAST_EVENT: Duration = Duration::from_secs(1);
+
 impl Consumer {
     /// Ends the consumer, with no other call inside.
     pub fn finish(self, deadline: Option<Instant>, timeout_ms: i32) -> Result<()> {
@@ -34,14 +37,13 @@ impl Consumer {
             Err(e) if e.code == KABI_STATUS_TIMED_OUT => Ok(()),
             _ => self.core.leave_group(deadline, timeout_ms),
         };
-        // Whatever else librdkafka has to say while it ends is of no use any more, and batches that are
-        // still held may put the end off.
-        self.core.events.finish();
         let control = Arc::clone(&self.core.control);
         let ends_now = self.core.batches.load(Ordering::SeqCst) == 0;
         control.stop();
         self.core.main_queue.wake();
         drop(self);
+        // A matter of milliseconds, and not of batches that are still held.
+        control.wait_for_last_event(deadline_of(Some(LAST_EVENT)));
         if saved.is_ok() && left.is_ok() && ends_now {
             // A matter of milliseconds; if not, it goes on without us.
             control.wait_for_end(deadline);
