@@ -112,9 +112,10 @@ TEST(packed_there_and_back) {
 TEST(headers_can_be_left_out) {
   kabi_producer_t *producer = start(1);
   int32_t topic = topic_of(producer, "packed");
+  kabi_status_t statuses[2];
   size_t size = 0, accepted;
   for (uint64_t i = 0; i < 2; i++) size += pack_record(room.bytes + size, topic, 0, i, "key", "data", some_headers, 2);
-  MUST_OK(send_packed(producer, room.bytes, size, 2, NULL, &accepted));
+  MUST_OK(send_packed(producer, room.bytes, size, 2, statuses, &accepted));
   MUST(drain_reports(producer, reports, 2) == 2);
   kabi_consumer_t *consumer = new_consumer(bootstrap(cluster), NULL, "kafkabi.packed.headers", "false", NULL);
   assign(consumer, "packed", 0, KABI_OFFSET_BEGINNING);
