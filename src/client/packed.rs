@@ -235,11 +235,11 @@ fn part_length(part: Option<&[u8]>) -> i32 {
 }
 
 /// How many bytes a message takes, and how many headers it has.
-fn measure(message: MessageRef<'_>) -> (usize, i32) {
+fn measure(message: MessageRef<'_>, with_headers: bool) -> (usize, i32) {
     let length = |part: Option<&[u8]>| part.map_or(0, <[u8]>::len);
     let mut size = HEADER + length(message.key()) + length(message.value());
     let mut count = 0;
-    if message.code() == 0 {
+    if with_headers && message.code() == 0 {
         for header in message.headers() {
             size += 8 + header.name.to_bytes_with_nul().len() + length(header.value);
             count += 1;
@@ -268,9 +268,10 @@ impl Writer<'_> {
 pub fn encode(
     message: MessageRef<'_>,
     topic: i32,
+    with_headers: bool,
     buffer: &mut [u8],
 ) -> std::result::Result<usize, usize> {
-    let (size, header_count) = measure(message);
+    let (size, header_count) = measure(message, with_headers);
     let Some(record) = buffer.get_mut(..size) else {
         return Err(size);
     };

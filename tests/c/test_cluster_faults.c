@@ -194,8 +194,13 @@ TEST(a_broker_that_is_too_old) {
   producer = new_producer(bootstrap(cluster), NULL);
   kabi_message_t message = message_of(topic_of(producer, "t"), 0, NULL, "x");
   MUST_OK(kabi_producer_send(producer, &message, 0, ERR));
-  GIVES(KABI_STATUS_TIMED_OUT, kabi_producer_flush(producer, 300, NULL, ERR));
-  GIVES(KABI_STATUS_TIMED_OUT, kabi_producer_close(producer, 0, NULL, ERR));
+  kabi_event_t report;
+  uint64_t failed = 0;
+  MUST(drain_reports(producer, &report, 1) == 1); /* a fatal error fails it */
+  CHECK(report.code != 0 && report.persisted == KABI_PERSISTED_NO);
+  OK(kabi_producer_flush(producer, patience(10000), &failed, ERR));
+  CHECK_EQ(1, failed);
+  OK(kabi_producer_close(producer, patience(10000), NULL, ERR));
   kabi_producer_free(producer);
   kabi_cluster_free(cluster);
 }

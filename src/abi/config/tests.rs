@@ -137,7 +137,7 @@ fn finalizers_run_once() {
     };
     let finalized = || FINALIZED.load(Ordering::SeqCst);
     assert_eq!(handler(c, 0, Some(finalize)), KABI_STATUS_ARGUMENT);
-    assert_eq!(handler(c, 1 << 20, Some(finalize)), KABI_STATUS_ARGUMENT);
+    assert_eq!(handler(c, 512, Some(finalize)), KABI_STATUS_ARGUMENT);
     assert_eq!(handler(null_mut(), 1, Some(finalize)), KABI_STATUS_HANDLE);
     assert_eq!(
         finalized(),

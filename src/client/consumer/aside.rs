@@ -19,6 +19,12 @@ struct Question<T> {
     answered: Condvar,
 }
 
+/// What a broker says that does not lead the partition any more, or not yet: LEADER_NOT_AVAILABLE,
+/// NOT_LEADER_FOR_PARTITION, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH.
+const LEADER_MOVED: [i32; 4] = [5, 6, 74, 75];
+/// How soon to ask again after that.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
 impl Consumer {
     /// Asks by `body`, which is given how long it may take, until there is an answer or the time is up.
     pub(super) fn aside<T: Send + 'static>(
@@ -40,10 +46,15 @@ impl Consumer {
                 let left = remaining_up_to(deadline, ASK_MAX);
                 let outcome = body(&core, left);
                 let unanswered = matches!(&outcome, Err(e) if e.code == KABI_STATUS_TIMED_OUT);
+                let moved = matches!(&outcome, Err(e) if LEADER_MOVED.contains(&e.code));
                 let time_left = remaining(deadline).is_none_or(|left| !left.is_zero());
                 // Two hold it while somebody waits.
-                if !unanswered || !time_left || Arc::strong_count(&theirs) < 2 {
+                if !(unanswered || moved) || !time_left || Arc::strong_count(&theirs) < 2 {
                     break outcome;
+                }
+                if moved {
+                    // librdkafka asks for the new leader now; there is no event for the answer.
+                    std::thread::sleep(remaining_up_to(deadline, LOOK_AGAIN));
                 }
             };
             drop(core);

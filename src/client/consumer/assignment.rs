@@ -215,7 +215,7 @@ impl Core {
 impl Core {
     /// Waits until partitions that were unassigned have stopped. librdkafka aborts the process when one
     /// is assigned and unassigned again before (`rd_kafka_assignment_partition_stopped`).
-    fn wait_for_stop(&self, keys: &[Key]) {
+    pub(super) fn wait_for_stop(&self, keys: &[Key]) {
         for &(topic, partition) in keys {
             if let Ok(entry) = self.topics.get(topic) {
                 entry.topic.wait_for_partition(partition);

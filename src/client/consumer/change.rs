@@ -171,8 +171,11 @@ impl Core {
             true => client.incremental_unassign(&pending.list),
             false => client.assign(None),
         };
-        // Refused only while closing, when the close finishes it.
-        drop(applied);
+        // Refused only while closing, when the close finishes it. Until the partitions have stopped, records
+        // of theirs that wait in the queue pass for new ones.
+        if applied.is_ok() {
+            self.wait_for_stop(&pending.keys);
+        }
         self.tracking.with(|state| state.revoke(&pending.keys));
     }
 

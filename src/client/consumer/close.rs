@@ -34,6 +34,9 @@ impl Consumer {
             Err(e) if e.code == KABI_STATUS_TIMED_OUT => Ok(()),
             _ => self.core.leave_group(deadline, timeout_ms),
         };
+        // Whatever else librdkafka has to say while it ends is of no use any more, and batches that are
+        // still held may put the end off.
+        self.core.events.finish();
         let control = Arc::clone(&self.core.control);
         let ends_now = self.core.batches.load(Ordering::SeqCst) == 0;
         control.stop();
@@ -55,7 +58,8 @@ impl Consumer {
             let Some(consumer) = lock(cell).take() else {
                 return;
             };
-            if let Err(error) = consumer.finish(deadline_of(Some(patience)), 0) {
+            let ms = i32::try_from(patience.as_millis()).unwrap_or(i32::MAX);
+            if let Err(error) = consumer.finish(deadline_of(Some(patience)), ms) {
                 eprintln!(
                     "kafkabi: a consumer was freed without a close: {}",
                     error.message
