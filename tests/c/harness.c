@@ -482,8 +482,9 @@ void fill(kabi_producer_t *producer, const char *topic, int32_t partition, int f
 }
 
 void fill_topic(kabi_cluster_t *cluster, const char *topic, int32_t partition, int count) {
-  /* Lingering until the flush: all records in one message set, so that one poll can give them all. */
-  kabi_producer_t *producer = new_producer(bootstrap(cluster), "linger.ms", "1000", NULL);
+  /* Lingering until the flush: all records in one message set, so that one poll can give them all. An idempotent producer would wait
+     half a second for its producer id. */
+  kabi_producer_t *producer = new_producer(bootstrap(cluster), "linger.ms", "1000", "enable.idempotence", "false", NULL);
   fill(producer, topic, partition, 0, count);
   close_producer(producer);
 }

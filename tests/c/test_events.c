@@ -295,7 +295,7 @@ TEST(no_wake_up_is_missed) {
   int32_t fd = -1;
   int rounds = scaled(2000, 100);
   start();
-  kabi_producer_t *producer = new_producer(bootstrap(cluster), NULL);
+  kabi_producer_t *producer = new_producer(bootstrap(cluster), "linger.ms", "0", NULL);
   send_tokens(producer, 0, 1);
   MUST_OK(kabi_producer_flush(producer, patience(20000), NULL, ERR));
   MUST_OK(kabi_producer_event_fd(producer, &fd, ERR)); /* the report is there already */

@@ -264,7 +264,7 @@ static void *use_at_random(void *argument) {
 }
 
 TEST(threads_use_close_and_free_the_same_handles) {
-  int rounds = scaled(5, 1);
+  int rounds = scaled(2, 1);
   calls_timeout = 5; /* most of them get in each other's way */
   for (int round = 0; round < rounds; round++) {
     pthread_t threads[4];
