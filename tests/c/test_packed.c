@@ -114,7 +114,8 @@ TEST(headers_can_be_left_out) {
   int32_t topic = topic_of(producer, "packed");
   size_t size = 0, accepted;
   for (uint64_t i = 0; i < 2; i++) size += pack_record(room.bytes + size, topic, 0, i, "key", "data", some_headers, 2);
-  MUST_OK(send_packed(producer, room.bytes, size, 2, NULL, &accepted));
+  kabi_status_t statuses[2];
+  MUST_OK(send_packed(producer, room.bytes, size, 2, statuses, &accepted));
   MUST(drain_reports(producer, reports, 2) == 2);
   kabi_consumer_t *consumer = new_consumer(bootstrap(cluster), NULL, "kafkabi.packed.headers", "false", NULL);
   assign(consumer, "packed", 0, KABI_OFFSET_BEGINNING);
