@@ -359,6 +359,18 @@ void new_topic(kabi_cluster_t *cluster, const char *name, int partitions) {
   MUST_OK(kabi_cluster_topic_create(cluster, name, partitions, 1, ERR));
 }
 
+size_t requests_of(kabi_cluster_t *cluster, int32_t broker, int32_t request) {
+  static kabi_request_t requests[20000];
+  size_t count = 0, matching = 0;
+  MUST_OK(kabi_cluster_requests(cluster, requests, 20000, &count, ERR));
+  for (size_t i = 0; i < count; i++) {
+    CHECK(i == 0 || requests[i].time_us >= requests[i - 1].time_us);
+    CHECK(requests[i].time_us > 0 && requests[i].reserved == 0);
+    if (requests[i].request == request && (broker == KABI_BROKER_ALL || requests[i].broker == broker)) matching++;
+  }
+  return matching;
+}
+
 void put(kabi_config_t *config, const char *name, const char *value) { MUST_OK(kabi_config_set(config, name, value, ERR)); }
 
 static kabi_config_t *config_of(const char *servers, const char *group, int fetching, va_list pairs) {

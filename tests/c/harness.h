@@ -84,6 +84,8 @@ void unseen(int ms);
 kabi_cluster_t *new_cluster(int brokers);
 const char *bootstrap(kabi_cluster_t *cluster); /* valid until the next call of this thread */
 void new_topic(kabi_cluster_t *cluster, const char *name, int partitions);
+/* How many requests of a kind a broker got (KABI_BROKER_ALL: all together) since they are tracked. */
+size_t requests_of(kabi_cluster_t *cluster, int32_t broker, int32_t request);
 /* A loopback port on which nothing listens: clients that never meet a broker. */
 #define NOWHERE "127.0.0.1:1"
 /* Pairs of property and value, ending with NULL. A NULL `servers` sets none. */

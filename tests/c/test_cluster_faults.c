@@ -3,19 +3,6 @@
 
 static kabi_event_t reports[64];
 
-/* How many requests of a kind a broker got (KABI_BROKER_ALL: all together) since they are tracked. */
-static size_t requests_of(kabi_cluster_t *cluster, int32_t broker, int32_t request) {
-  static kabi_request_t requests[20000];
-  size_t count = 0, matching = 0;
-  MUST_OK(kabi_cluster_requests(cluster, requests, 20000, &count, ERR));
-  for (size_t i = 0; i < count; i++) {
-    CHECK(i == 0 || requests[i].time_us >= requests[i - 1].time_us);
-    CHECK(requests[i].time_us > 0 && requests[i].reserved == 0);
-    if (requests[i].request == request && (broker == KABI_BROKER_ALL || requests[i].broker == broker)) matching++;
-  }
-  return matching;
-}
-
 static int32_t send_one(kabi_producer_t *producer, const char *topic, int32_t partition) {
   kabi_message_t message = message_of(topic_of(producer, topic), partition, NULL, "x");
   MUST_OK(kabi_producer_send(producer, &message, 0, ERR));
