@@ -75,8 +75,8 @@ pub(super) const OWN: &[Own] = &[
         range: None,
         for_: For::Consumer,
         text: "Whether kabi_consumer_poll_packed() packs the headers of records. Looking for them costs \
-               librdkafka an allocation a record even where there are none; a program that has no use \
-               for them saves a third of a poll's CPU by false.",
+               librdkafka an allocation a record even where there are none, which false spares a \
+               program that has no use for them.",
     },
     Own {
         name: REPORT_LATENCY,
