@@ -9,7 +9,6 @@ use std::marker::PhantomData;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-pub const STATUS_NOT_PERSISTED: i32 = 0;
 pub const STATUS_POSSIBLY_PERSISTED: i32 = 1;
 pub const STATUS_PERSISTED: i32 = 2;
 
