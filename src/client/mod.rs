@@ -13,4 +13,5 @@ pub mod packed;
 mod partitions;
 pub mod producer;
 mod service;
+pub mod threads;
 pub mod topics;
