@@ -291,6 +291,27 @@ pub unsafe extern "C" fn kabi_batch_headers(
     })
 }
 
+/// Writes the id of the broker that record `index` of a batch came from to `broker`: the partition's leader, or
+/// the follower that was read from. -1 if it is not known, as for some entries.
+///
+/// Errors: KABI_STATUS_ARGUMENT (the batch has no such record).
+#[no_mangle]
+pub unsafe extern "C" fn kabi_batch_broker(
+    batch: *mut kabi_batch_t,
+    index: usize,
+    broker: *mut i32,
+    error: *mut kabi_error_t,
+) -> kabi_status_t {
+    call(error, || {
+        with(batch, Mode::Any, |batch: &HeldBatch, _| {
+            // SAFETY: by this function's contract.
+            let mut broker = unsafe { out(broker, "broker") }?;
+            broker.set(batch.broker(index)?);
+            Ok(())
+        })
+    })
+}
+
 /// Frees a batch: its records' pointers are invalid from here on. Says nothing about whether they are
 /// handled. The handle may be NULL or stale. Any thread may call it.
 ///

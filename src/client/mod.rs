@@ -5,6 +5,7 @@ pub mod admin;
 pub mod cluster;
 pub mod config;
 pub mod consumer;
+mod contexts;
 pub mod events;
 mod hints;
 pub mod lifetime;

@@ -1,6 +1,7 @@
 //! The service thread that each client owns: it blocks on librdkafka's event queue, turns what comes into
 //! events of ours, and at the end waits until it is alone with the client and destroys it.
 
+use crate::client::contexts;
 use crate::client::events::{Events, Told};
 use crate::client::hints;
 use crate::client::lifetime::Control;
@@ -75,7 +76,8 @@ pub fn take_common<C: Served>(core: &C, event: &Event) {
         EventKind::Error => take_error(core.client(), events, event),
         EventKind::Log => {
             if let Some(line) = event.log() {
-                events.push_line(line.level, format!("{}: {}", line.facility, line.text));
+                let text = format!("{}: {}", line.facility, line.text);
+                events.push_line(line.level, contexts::bits_of(&line.contexts), text);
             }
         }
         EventKind::Statistics => events.push_statistics(event.statistics()),
