@@ -41,3 +41,17 @@
                (:file "cluster")
                (:file "library"))
   :in-order-to ((test-op (test-op "kafkabi/test"))))
+
+(defsystem "kafkabi/test"
+  :description "The tests of kafkabi's Common Lisp library."
+  :license "MIT OR Apache-2.0"
+  :depends-on ("kafkabi" "fiveam" "bordeaux-threads")
+  :pathname "test/"
+  :serial t
+  :components ((:file "package")
+               (:file "low-level")
+               (:file "producer")
+               (:file "interrupts"))
+  :perform (test-op (operation system)
+             (unless (symbol-call '#:kafkabi/test '#:run-all)
+               (error "tests of kafkabi failed"))))

@@ -25,16 +25,15 @@ from, and then where the system looks for libraries.")
   #-(or darwin windows) '("libkafkabi.so.1" "libkafkabi.so"))
 
 (defparameter *repository*
-  (let ((here (or *compile-file-truename* *load-truename*)))
-    (when here
-      (merge-pathnames (make-pathname :directory '(:relative :up :up :up) :name nil :type nil
-                                      :version nil)
-                       here)))
-  "The folder that the sources lie in, as it was at compile time.")
+  (let ((here (uiop:pathname-directory-pathname
+               #.(namestring (or *compile-file-truename* *load-truename*)))))
+    (loop repeat 3 do (setf here (uiop:pathname-parent-directory-pathname here)))
+    here)
+  "The folder of the repository that these sources lie in, as it was at compile time.")
 
 (defun build-files ()
   "The libraries that a build of the repository would have made."
-  (loop for name in (when *repository* (last (file-names)))
+  (loop for name in (last (file-names))
         for file = (merge-pathnames (concatenate 'string "target/release/" name) *repository*)
         for found = (ignore-errors (probe-file file))
         when found collect (namestring found)))

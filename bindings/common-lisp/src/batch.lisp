@@ -33,7 +33,7 @@
 (defun add-element (packing topic element)
   "Add an element that is a list: a value and keyword arguments as SEND takes them, and :TOPIC."
   (let ((core (packing-core packing)))
-    (check-proper element)
+    (check-proper element 'records)
     (destructuring-bind (value &rest rest) element
       (unless (evenp (length rest))
         (argument-error 'records element "a list of a value and keyword arguments"))
@@ -82,7 +82,7 @@ and their conditions."
     (declare (type producer-core core))
     (when (and futures (not (producer-reportsp core)))
       (argument-error 'producer producer "a producer with reports; use :FUTURES NIL without them"))
-    (when (listp records) (check-proper records))
+    (when (listp records) (check-proper records 'records))
     (when (or futures (producer-reportsp core)) (ensure-draining core))
     (let* ((packing (make-packing core (take-staging core)))
            (deadline (deadline timeout)))

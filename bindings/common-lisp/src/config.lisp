@@ -28,10 +28,11 @@ property takes them."
                                         a keyword or a list of these"
                                    name value)))))
 
-(defun check-proper (list)
+(defun check-proper (list &optional (argument 'conf))
+  "LIST, unless it has no end or one that is not NIL."
   (if (ignore-errors (list-length list))
       list
-      (argument-error 'conf list "a proper list")))
+      (argument-error argument list "a proper list")))
 
 (defun properties (conf)
   "An alist of names and values, both strings, of CONF: a plist, an alist or a hash-table."

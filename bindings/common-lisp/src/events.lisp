@@ -91,6 +91,12 @@ and dispatch them. Return how many there were and the status, or NIL if another 
                  (values count status)))
               (t (values 0 status)))))))
 
+(defun run-task (core task)
+  (if (eq (core-thread core) (this-thread))
+      (with-simple-restart (abort "Leave the function that goes on with a future.")
+        (call-back task))
+      (call-back task)))
+
 (defun run-tasks (core)
   "Run the callbacks that wait, those of futures in the order in which the futures ended."
   (loop
@@ -99,7 +105,7 @@ and dispatch them. Return how many there were and the status, or NIL if another 
       (when (null tasks) (return))
       (setf tasks (nreverse tasks))
       (unwind-protect
-           (loop while tasks do (call-back (pop tasks)))
+           (loop while tasks do (run-task core (pop tasks)))
         (when tasks                     ; one of them threw
           (with-short-lock ((meeting-lock core))
             (setf (core-tasks core) (append (core-tasks core) (nreverse tasks)))))))))
@@ -115,18 +121,19 @@ and dispatch them. Return how many there were and the status, or NIL if another 
     (cond (alone (call-next-method))
           ((and thread (not (eq thread (this-thread)))) (nudge core)))))
 
-(defmethod help-along ((core core) milliseconds)
-  (when (or (eq (core-draining core) :caller)
-            (eq (core-drainer core) (this-thread))) ; a handler waits: nobody else would drain
-    (and (drain core milliseconds) t)))
-
-;;; ---- the client's thread ----
-
 (declaim (inline ensure-draining))
 (defun ensure-draining (core)
   "Start the client's thread unless it runs or the program drains."
   (unless (or (core-thread core) (eq (core-draining core) :caller))
     (start-draining core)))
+
+(defmethod help-along ((core core) milliseconds)
+  (ensure-draining core)                ; somebody may have killed the thread
+  (when (or (eq (core-draining core) :caller)
+            (eq (core-drainer core) (this-thread))) ; a handler waits: nobody else would drain
+    (and (drain core milliseconds) t)))
+
+;;; ---- the client's thread ----
 
 (defun start-draining (core)
   ;; Not interrupted: a thread that is started is also noted.

@@ -29,7 +29,7 @@
 
 (defun header-octets (headers)
   "A list of (name . value), both octets and the value or NIL, for HEADERS as the program gives them."
-  (check-proper headers)
+  (check-proper headers 'headers)
   (loop for header in headers
         collect (let ((name (if (consp header) (car header) header))
                       (value (if (consp header) (cdr header) nil)))
