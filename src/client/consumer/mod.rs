@@ -201,6 +201,11 @@ impl Consumer {
         document(&self.core.events, &own)
     }
 
+    /// User and password for connections from now on.
+    pub fn set_credentials(&self, user: &str, password: &str) -> Result<()> {
+        self.core.client.set_credentials(user, password)
+    }
+
     /// Hands a token for SASL/OAUTHBEARER over.
     pub fn set_token(&self, token: &Token<'_>) -> Result<()> {
         self.core.client.set_token(token)

@@ -33,12 +33,22 @@ impl HeldBatch {
     }
 
     pub fn headers<'a>(&'a self, index: usize, visit: impl FnMut(Header<'a>)) -> Result<()> {
-        self.batch.headers(index, visit).ok_or_else(|| {
-            Error::argument(format!(
-                "the batch has no record {index}: it has {}",
-                self.batch.views().len()
-            ))
-        })
+        self.batch
+            .headers(index, visit)
+            .ok_or_else(|| self.no_record(index))
+    }
+
+    pub fn broker(&self, index: usize) -> Result<i32> {
+        self.batch
+            .broker(index)
+            .ok_or_else(|| self.no_record(index))
+    }
+
+    fn no_record(&self, index: usize) -> Error {
+        Error::argument(format!(
+            "the batch has no record {index}: it has {}",
+            self.batch.views().len()
+        ))
     }
 }
 
