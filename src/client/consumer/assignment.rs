@@ -107,7 +107,9 @@ impl Consumer {
                 }
             });
             Ok(())
-        })
+        })?;
+        self.watch_partitions();
+        Ok(())
     }
 
     /// Reads these partitions too, from the offsets given.
@@ -129,7 +131,9 @@ impl Consumer {
                 }
             });
             Ok(())
-        })
+        })?;
+        self.watch_partitions();
+        Ok(())
     }
 
     /// Reads these partitions no more.
