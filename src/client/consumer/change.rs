@@ -233,6 +233,7 @@ impl Core {
             withheld,
             aside,
             numbers,
+            ..
         } = pull;
         if !changes.before.is_empty() {
             let mut key = |m: MessageRef<'_>| (self.number(numbers, m), m.partition());

@@ -185,6 +185,7 @@ impl Core {
                     return Ok((None, true));
                 }
                 if pull.withheld.is_empty() {
+                    self.pass_markers(pull);
                     return Ok((None, time_is_up));
                 }
                 Ok((Some(take(pull)), true))
