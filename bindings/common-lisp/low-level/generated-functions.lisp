@@ -693,6 +693,19 @@ Errors: KABI_STATUS_ARGUMENT.")
 Errors: KABI_STATUS_ARGUMENT (no broker has this id); KABI_STATUS_UNKNOWN_TOPIC_OR_PART
 (kabi_cluster_topic_create() has made no such topic, or not with this partition).")
 
+(define-call cluster-leader-answer ("kabi_cluster_leader_answer" :int32)
+    ((cluster handle)
+     (topic :pointer)
+     (partition :int32)
+     (broker :int32)
+     (leader-epoch :int32)
+     (error :pointer))
+  "Makes the next answer that tells a client about the leader of a partition name this broker
+(an id, or KABI_BROKER_NONE) and this epoch (-1 for none), whoever leads it: as brokers do whose
+metadata is stale. Each call is good for one answer more, to whichever client asks first.
+
+Errors: as kabi_cluster_leader(), and KABI_STATUS_ARGUMENT (an epoch below -1).")
+
 (define-call cluster-follower ("kabi_cluster_follower" :int32)
     ((cluster handle)
      (topic :pointer)
@@ -1075,6 +1088,56 @@ keys may go to other partitions after.
 Errors: KABI_STATUS_INVALID_PARTITIONS (it has as many already) and others of the brokers'; else
 as in kabi_admin_topic_create().")
 
+(define-call cluster-broker-add ("kabi_cluster_broker_add" :int32)
+    ((cluster handle)
+     (broker :int32)
+     (error :pointer))
+  "Adds a broker with an id of 1 to 10,000 that no other has, on a port of 127.0.0.1 that the
+system chooses. There may be 100 at most. The copies of all partitions are spread over the
+brokers anew, and leaders chosen among them; clients learn of the broker with the metadata that
+they ask for next.
+
+Errors: KABI_STATUS_ARGUMENT, KABI_STATUS_SYSTEM (no socket to be had).")
+
+(define-call cluster-broker-remove ("kabi_cluster_broker_remove" :int32)
+    ((cluster handle)
+     (broker :int32)
+     (error :pointer))
+  "Removes a broker (an id) for good: its connections are closed, what it coordinates goes to
+others, and the copies of all partitions are spread over the others anew, with leaders chosen
+among them. Records are kept. One of the brokers that kabi_cluster_bootstrap() names has to
+stay.
+
+Errors: KABI_STATUS_ARGUMENT.")
+
+(define-call cluster-broker-address ("kabi_cluster_broker_address" :int32)
+    ((cluster handle)
+     (broker :int32)
+     (host :pointer)
+     (port :int32)
+     (error :pointer))
+  "Chooses the address at which a broker (an id) says that it is, as behind a proxy or with a
+mistake in advertised.listeners. It stays where it is: kabi_cluster_bootstrap() names that
+place, and clients go to the new one once they have asked for metadata.
+
+`host` is a name or an IPv4 address of 1 to 127 bytes, `port` 1 to 65,535.
+
+Errors: KABI_STATUS_ARGUMENT.")
+
+(define-call cluster-telemetry ("kabi_cluster_telemetry" :int32)
+    ((cluster handle)
+     (metrics :pointer)
+     (count :uint64)
+     (interval-ms :int32)
+     (error :pointer))
+  "Lets brokers ask clients for metrics (KIP-714), as real ones do that are set up for it:
+`metrics` has `count` (1 to 1,000) beginnings of metric names, of which \"\" stands for all;
+clients send them every `interval_ms` milliseconds, 1 to 600,000. What comes is only counted, as
+requests of the kind KABI_REQUEST_PUSH_TELEMETRY. For clients that connect after this; once for
+each cluster.
+
+Errors: KABI_STATUS_ARGUMENT, KABI_STATUS_STATE (it asks for metrics already).")
+
 (define-call consumer-incremental-assign ("kabi_consumer_incremental_assign" :int32)
     ((consumer handle)
      (partitions :pointer)
@@ -1222,6 +1285,17 @@ Errors: KABI_STATUS_UNKNOWN_GROUP without the property group.id.
 
 May be NULL: bytes.")
 
+(define-call consumer-group-generation ("kabi_consumer_group_generation" :int32)
+    ((consumer handle)
+     (generation :pointer)
+     (error :pointer))
+  "Writes the group's generation to `generation`, as this member knows it: each time the group
+decides anew who has which partitions it grows. With group.protocol=consumer it is the member's
+epoch. Below 0 while the consumer is no member. (The generation of kabi_batch_info_t is another
+number, the consumer's own.)
+
+Errors: KABI_STATUS_UNKNOWN_GROUP without the property group.id.")
+
 (define-call consumer-store ("kabi_consumer_store" :int32)
     ((consumer handle)
      (partitions :pointer)
@@ -1366,7 +1440,8 @@ code KABI_STATUS_MAX_POLL_EXCEEDED says so, and polling on joins the group again
 Errors: KABI_STATUS_INTERRUPTED (a wake), KABI_STATUS_BUSY (another thread polls for records),
 KABI_STATUS_REENTERED (inside a handler that such a poll runs), KABI_STATUS_CALLBACK_FAILED (a
 handler returned not 0; no record is lost), KABI_STATUS_STATE (a change waits to be applied),
-KABI_STATUS_CLOSED, and a fatal error with its own code.")
+KABI_STATUS_CLOSED, KABI_STATUS_SYSTEM (no handle is left for the batch; nothing was handed
+out), and a fatal error with its own code.")
 
 (define-call consumer-poll-packed ("kabi_consumer_poll_packed" :int32)
     ((consumer handle)
@@ -1446,12 +1521,54 @@ they like, not necessarily UTF-8.
 
 May be NULL: headers.")
 
+(define-call batch-broker ("kabi_batch_broker" :int32)
+    ((batch handle)
+     (index :uint64)
+     (broker :pointer)
+     (error :pointer))
+  "Writes the id of the broker that record `index` of a batch came from to `broker`: the
+partition's leader, or the follower that was read from. -1 if it is not known, as for some
+entries.
+
+Errors: KABI_STATUS_ARGUMENT (the batch has no such record).")
+
 (define-call batch-free ("kabi_batch_free" :void)
     ((batch handle))
   "Frees a batch: its records' pointers are invalid from here on. Says nothing about whether
 they are handled. The handle may be NULL or stale. Any thread may call it.
 
 May be NULL: batch.")
+
+(define-call producer-credentials-set ("kabi_producer_credentials_set" :int32)
+    ((producer handle)
+     (username :pointer)
+     (password :pointer)
+     (error :pointer))
+  "Gives a producer another user name and password, in place of the properties sasl.username and
+sasl.password: for a password that changes while the program runs. Connections made from now on
+use them, and those waiting for their next try are tried at once; connections that stand are
+left alone. Whether brokers accept them is told as for the first ones, by KABI_EVENT_ERROR.
+
+Both are NUL-terminated UTF-8, up to 32 KiB, and are copied; they appear in no log line, error
+or document. Any thread may call it, a handler as well.
+
+Errors: KABI_STATUS_ARGUMENT (one is empty), KABI_STATUS_STATE (security.protocol is not
+sasl_plaintext or sasl_ssl, or sasl.mechanisms not PLAIN or SCRAM).")
+
+(define-call consumer-credentials-set ("kabi_consumer_credentials_set" :int32)
+    ((consumer handle)
+     (username :pointer)
+     (password :pointer)
+     (error :pointer))
+  "As kabi_producer_credentials_set(), for a consumer.")
+
+(define-call admin-credentials-set ("kabi_admin_credentials_set" :int32)
+    ((admin handle)
+     (username :pointer)
+     (password :pointer)
+     (error :pointer))
+  "As kabi_producer_credentials_set(), for an admin. One on top of another client changes that
+one's.")
 
 (define-call producer-metrics ("kabi_producer_metrics" :int32)
     ((producer handle)
