@@ -30,6 +30,10 @@ pub trait Served: Send + Sync + 'static {
     fn client(&self) -> &Client;
     /// Nothing is under way any more that an event is to tell of.
     fn is_settled(&self) -> bool;
+    /// Does what is due, and tells when to look again if nothing comes before.
+    fn look(&self) -> Option<Duration> {
+        None
+    }
     /// The last moment to tell of what is not settled.
     fn give_up(&self) {}
 }
@@ -56,10 +60,12 @@ fn run<C: Served>(core: Arc<C>, mut take: impl FnMut(&C, Event)) {
         true
     };
     while !core.control().is_stopping() {
-        serve(None);
+        serve(core.look());
     }
     let deadline = Instant::now() + LAST_EVENTS;
-    while Instant::now() < deadline && (serve(Some(LOOK_AGAIN)) || !core.is_settled()) {}
+    while Instant::now() < deadline && (serve(Some(LOOK_AGAIN)) || !core.is_settled()) {
+        core.look();
+    }
     let control = Arc::clone(core.control());
     core.give_up();
     core.events().finish();

@@ -180,6 +180,18 @@ TEST(close_with_the_coordinator_down) {
   }
 }
 
+/* Not even for the session time-out, which end_all() does not wait out. */
+TEST(nothing_outlives_a_close_with_the_coordinator_down) {
+  for (int i = 0; i < 2; i++) {
+    start(1, 100);
+    kabi_consumer_t *consumer = i == 0 ? member("long", "range", "session.timeout.ms", "300000") : member("long", "consumer", NULL, NULL);
+    handle_some(consumer);
+    OK(kabi_cluster_broker_down(cluster, 1, ERR));
+    GIVES(KABI_STATUS_TIMED_OUT, kabi_consumer_close(consumer, 700, ERR));
+    end_all(consumer);
+  }
+}
+
 TEST(close_with_a_slow_coordinator) {
   start(1, 100);
   kabi_consumer_t *consumer = member("slow", "range", NULL, NULL);

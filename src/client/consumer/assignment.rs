@@ -114,7 +114,9 @@ impl Consumer {
                 }
             });
             Ok(())
-        })
+        })?;
+        self.watch_partitions();
+        Ok(())
     }
 
     /// Reads these partitions too, from the offsets given.
@@ -136,7 +138,9 @@ impl Consumer {
                 }
             });
             Ok(())
-        })
+        })?;
+        self.watch_partitions();
+        Ok(())
     }
 
     /// Reads these partitions no more.
