@@ -1,6 +1,7 @@
 //! What the embedded cluster checks, that its faults arrive at clients, and how fast its calls return.
 
 use super::*;
+use crate::record::KABI_BROKER_ALL;
 use crate::client::config::Config;
 use crate::rd::client::{Client, Hooks, Kind};
 use crate::rd::partitions::PartitionList;
