@@ -75,7 +75,9 @@ class EveryFunctionTest {
             for (Map.Entry<String, Long> entry : closed.entrySet()) {
                 boolean fits = takes(function.getName(), entry.getKey());
                 if (fits && function.getReturnType() == int.class) {
-                    assertEquals(Constants.KABI_STATUS_HANDLE, call(function, entry.getValue()), function.getName());
+                    int status = (int) call(function, entry.getValue());
+                    assertTrue(status == Constants.KABI_STATUS_HANDLE || status == Constants.KABI_STATUS_ARGUMENT,
+                            function.getName() + " gave " + status);
                 }
                 if (fits && function.getReturnType() == void.class) {
                     call(function, entry.getValue());
