@@ -98,7 +98,7 @@ class TransactionsTest {
         try (EmbeddedCluster own = EmbeddedCluster.start().createTopic("t", 1)) {
             Producer producer = new Producer(own.config().set("transactional.id", "a").set("queue.buffering.max.messages", 10)
                     .set("max.block.ms", 500));
-            producer.transactions().init();
+            repeat(producer.transactions()::init);
             producer.transactions().begin();
             producer.send(Record.of("t", "first")).get(30, TimeUnit.SECONDS);
             own.brokerDown(EmbeddedCluster.ALL_BROKERS);
@@ -108,23 +108,28 @@ class TransactionsTest {
             }
             assertThrows(TimeoutException.class, producer.transactions()::abort);
             own.brokerUp(EmbeddedCluster.ALL_BROKERS);
-            long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
-            while (true) {
-                try {
-                    producer.transactions().abort();
-                    break;
-                } catch (TimeoutException again) {
-                    assertTrue(System.nanoTime() < end, "the abort never ends");
-                }
-            }
+            repeat(producer.transactions()::abort);
             KafkaException last = assertInstanceOf(KafkaException.class, assertThrows(
                     java.util.concurrent.ExecutionException.class,
                     () -> futures.get(999).get(30, TimeUnit.SECONDS)).getCause());
             assertInstanceOf(TransactionAbortedException.class, last);
             producer.transactions().begin();
             producer.send(Record.of("t", "again"));
-            producer.transactions().commit();
+            repeat(producer.transactions()::commit);
             producer.close();
+        }
+    }
+
+    /** The same call again goes on where it was when its time was up. */
+    private static void repeat(Runnable call) {
+        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
+        while (true) {
+            try {
+                call.run();
+                return;
+            } catch (TimeoutException again) {
+                assertTrue(System.nanoTime() < end, "it never ends");
+            }
         }
     }
 
