@@ -134,7 +134,7 @@ size_t count_at(const char *path) {
 }
 
 void ask_until(kabi_admin_t *admin, const char *operation, const char *arguments, const char *path, int64_t want) {
-  int64_t end = now_ms() + patience(10000);
+  int64_t end = now_ms() + patience(30000);
   do ask(admin, operation, arguments);
   while (number_at(path) != want && now_ms() < end);
   CHECK_EQ(want, number_at(path));

@@ -11,6 +11,7 @@
 /* Sends one record and expects it delivered. */
 static void works(kabi_config_t *config, const char *topic) {
   kabi_event_t report;
+  put(config, "message.timeout.ms", "60000");
   kabi_producer_t *producer = producer_from(config);
   kabi_message_t message = message_of(topic_of(producer, topic), 0, NULL, "x");
   MUST_OK(kabi_producer_send(producer, &message, 10000, ERR));
@@ -137,6 +138,7 @@ static kabi_config_t *mutual_by_default(void) {
 }
 
 TEST(authorities_named_by_the_environment_are_trusted) {
+  unsetenv("SSL_CERT_DIR");
   setenv("SSL_CERT_FILE", tls_path("ca.pem"), 1);
   works(mutual_by_default(), fresh("dave-environment"));
 }
@@ -162,6 +164,8 @@ static void become_the_systems_authority(void) {
 }
 
 TEST(authorities_of_the_system_are_trusted) {
+  unsetenv("SSL_CERT_FILE");
+  unsetenv("SSL_CERT_DIR");
   become_the_systems_authority();
   works(mutual_by_default(), fresh("dave-system"));
 }

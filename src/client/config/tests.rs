@@ -303,7 +303,11 @@ fn an_openssl_of_its_own_looks_for_the_systems_authorities() {
     };
     let pem = ("ssl.ca.pem", "-----BEGIN CERTIFICATE-----");
     assert_eq!(location(&Config::new()).as_deref(), Some("probe"));
-    assert_eq!(location(&config(&[pem])), None, "librdkafka takes one of them");
+    assert_eq!(
+        location(&config(&[pem])),
+        None,
+        "librdkafka takes one of them"
+    );
     let own = location(&config(&[("ssl.ca.location", "/etc/own.pem")]));
     assert_eq!(own.as_deref(), Some("/etc/own.pem"));
 }

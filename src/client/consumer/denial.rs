@@ -103,7 +103,8 @@ impl Core {
     /// Asks the group's coordinator something small. False if there is nothing to ask about.
     pub(super) fn ask_group(&self, queue: &Queue) -> bool {
         // Any topic does; who commits has one.
-        let (Ok(entry), Some(group)) = (self.topics.get(0), self.client.property("group.id")) else {
+        let (Ok(entry), Some(group)) = (self.topics.get(0), self.client.property("group.id"))
+        else {
             return false;
         };
         let question = GroupOffsetsList {
