@@ -2,12 +2,16 @@
    says why and what to do, and never tells a password. Profiles: secure */
 #include "real.h"
 
+#include <sched.h>
+#include <sys/mount.h>
+
 #define SHORT_LIVED "message.timeout.ms", "3000"
 #define OWN_CA "ssl.ca.location", tls_path("ca.pem")
 
 /* Sends one record and expects it delivered. */
 static void works(kabi_config_t *config, const char *topic) {
   kabi_event_t report;
+  put(config, "message.timeout.ms", "60000");
   kabi_producer_t *producer = producer_from(config);
   kabi_message_t message = message_of(topic_of(producer, topic), 0, NULL, "x");
   MUST_OK(kabi_producer_send(producer, &message, 10000, ERR));
@@ -121,6 +125,49 @@ TEST(an_unknown_authority_is_refused) {
   put(config, "ssl.ca.location", tls_path("ca.pem"));
   SAYS(config, KABI_STATUS_SSL, "authority is not trusted", "ssl.ca.location");
   SAYS(tls(MUTUAL_TLS), KABI_STATUS_SSL, "authority is not trusted", "ssl.ca.pem"); /* the system's authorities */
+}
+
+/* ---- the system's authorities ---- scripts/test-portable runs these with a library that has an OpenSSL of its own. */
+
+/* Without a word on certificates, but for the client's own. */
+static kabi_config_t *mutual_by_default(void) {
+  kabi_config_t *config = tls(MUTUAL_TLS);
+  put(config, "ssl.certificate.location", tls_path("client.pem"));
+  put(config, "ssl.key.location", tls_path("client.key"));
+  return config;
+}
+
+TEST(authorities_named_by_the_environment_are_trusted) {
+  unsetenv("SSL_CERT_DIR");
+  setenv("SSL_CERT_FILE", tls_path("ca.pem"), 1);
+  works(mutual_by_default(), fresh("dave-environment"));
+}
+
+static void bind_over(const char *from, const char *to) {
+  if (access(to, F_OK) == 0) MUST(mount(from, to, NULL, MS_BIND, NULL) == 0);
+}
+
+/* Makes our authority the only one that the system trusts, for this process, by putting other files into the usual places. */
+static void become_the_systems_authority(void) {
+  char command[1024];
+  if (unshare(CLONE_NEWNS) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) harness_skip("no mount namespace is to be had");
+  MUST(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0);
+  if (access("/etc/ssl/certs", F_OK) != 0) harness_skip("there is no /etc/ssl/certs");
+  MUST(mount("tmpfs", "/etc/ssl/certs", "tmpfs", 0, NULL) == 0);
+  /* As Debian has it: all in one file, and each by the hash of its subject. */
+  snprintf(command, sizeof command, "cd /etc/ssl/certs && cp '%s' ca-certificates.crt && "
+           "ln -s ca-certificates.crt $(openssl x509 -noout -hash -in ca-certificates.crt).0", tls_path("ca.pem"));
+  MUST(system(command) == 0);
+  bind_over(tls_path("ca.pem"), "/etc/ssl/cert.pem");
+  bind_over(tls_path("ca.pem"), "/etc/pki/tls/certs/ca-bundle.crt");
+  bind_over(tls_path("ca.pem"), "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem");
+}
+
+TEST(authorities_of_the_system_are_trusted) {
+  unsetenv("SSL_CERT_FILE");
+  unsetenv("SSL_CERT_DIR");
+  become_the_systems_authority();
+  works(mutual_by_default(), fresh("dave-system"));
 }
 
 TEST(a_missing_or_strange_client_certificate_is_refused) {
