@@ -46,6 +46,7 @@
                (:file "transaction")
                (:file "admin")
                (:file "cluster")
+               (:file "cluster-control")
                (:file "admin-topics")
                (:file "admin-groups")
                (:file "library"))
