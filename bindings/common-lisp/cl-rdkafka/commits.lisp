@@ -12,14 +12,22 @@
     (or (commit-future-offsets future)
         (mapcar #'committed-pair committed))))
 
+(defun commit-failure (condition)
+  "The condition for a commit that failed: where all of it failed for one reason, that is told and no list."
+  (let ((baddies (baddies condition)))
+    (if (and (null (goodies condition))
+             (every (lambda (baddy) (eq (enum (cdr baddy)) (enum (cdr (first baddies))))) baddies))
+        (cdr (first baddies))
+        condition)))
+
 (defgeneric commit (consumer &key offsets asyncp)
   (:documentation "Commit OFFSETS for the group of CONSUMER: an alist from (topic . partition) to the offset of
 the next message to read, or to (offset . metadata), the metadata octets; negative offsets are left out. Without
 OFFSETS commit what was polled.
 
 Return an alist from (topic . partition) to (offset . metadata) of what was committed, NIL if there was nothing
-to commit; with ASYNCP true, a future of that. Signal a PARTIAL-ERROR, whose GOODIES are such an alist, if some
-of several failed, else an RDKAFKA-ERROR."))
+to commit; with ASYNCP true, a future of that. Signal an RDKAFKA-ERROR if it failed as a whole, and a
+PARTIAL-ERROR, whose GOODIES are such an alist, if its partitions came to different ends."))
 
 (defmethod commit ((consumer consumer) &key offsets asyncp)
   (let ((pairs (remove-if #'minusp (offset-pairs (if (hash-table-p offsets) (table-alist offsets) offsets)

@@ -94,7 +94,9 @@ is no ERROR, as a STORAGE-CONDITION is none."))
                   :enum (code-enum (kabi:error-code condition))
                   initargs)))
     (typecase condition
-      (kabi:partial-error (translate-partial condition))
+      (kabi:partial-error
+       (let ((partial (translate-partial condition)))
+         (if (eq (kabi:error-operation condition) 'kabi:commit) (commit-failure partial) partial)))
       (kabi:fatal-error (make 'fatal-error))
       (kabi:retriable-transaction-error (make 'retryable-operation-error))
       (kabi:abort-required-error (make 'abort-required-error))

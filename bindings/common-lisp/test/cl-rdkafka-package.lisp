@@ -95,9 +95,10 @@
     (is (null (remove-if #'documented-p (externals package))))))
 
 (defun test-sources ()
+  "The text of the files of these tests."
   (format nil "~{~A~}"
-          (mapcar #'uiop:read-file-string
-                  (directory (asdf:system-relative-pathname "kafkabi" "test/cl-rdkafka-*.lisp")))))
+          (loop for file in (asdf:component-children (asdf:find-system "kafkabi/cl-rdkafka-test"))
+                collect (uiop:read-file-string (asdf:component-pathname file)))))
 
 (test every-exported-symbol-is-named-in-a-test
   (let ((sources (test-sources)))
