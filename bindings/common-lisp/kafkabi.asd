@@ -63,7 +63,8 @@
                (:file "producers")
                (:file "consumers")
                (:file "commits")
-               (:file "transactions")))
+               (:file "transactions")
+               (:file "admin")))
 
 (defsystem "kafkabi/test"
   :description "The tests of kafkabi's Common Lisp library."
@@ -88,4 +89,6 @@
   :components ((:file "cl-rdkafka-package")
                (:file "cl-rdkafka-producer")
                (:file "cl-rdkafka-consumer")
-               (:file "cl-rdkafka-commits")))
+               (:file "cl-rdkafka-commits")
+               (:file "cl-rdkafka-transactions")
+               (:file "cl-rdkafka-programs")))

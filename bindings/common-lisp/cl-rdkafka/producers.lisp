@@ -2,7 +2,11 @@
 
 (in-package #:cl-rdkafka)
 
-(defclass producer (kabi:producer)
+(defclass configured ()
+  ((conf :initarg :conf :reader client-conf))
+  (:documentation "What clients remember: the configuration that they were made with."))
+
+(defclass producer (configured kabi:producer)
   ((key-serde :accessor key-serde :type function)
    (value-serde :accessor value-serde :type function))
   (:documentation "A client that sends messages.
