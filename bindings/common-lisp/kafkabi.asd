@@ -43,7 +43,11 @@
                (:file "stream")
                (:file "offsets")
                (:file "assignment")
+               (:file "transaction")
+               (:file "admin")
                (:file "cluster")
+               (:file "admin-topics")
+               (:file "admin-groups")
                (:file "library"))
   :in-order-to ((test-op (test-op "kafkabi/test"))))
 

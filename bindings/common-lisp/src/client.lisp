@@ -24,7 +24,8 @@
   (events-count 0 :type index)          ; how many events are in the buffer,
   (events-next 0 :type index)           ; and the first of them that was not dispatched
   (topics (make-array 0) :type simple-vector) ; names by number
-  (numbers (make-hash-table :test #'equal) :type hash-table))
+  (numbers (make-hash-table :test #'equal) :type hash-table)
+  (admin nil))                          ; the core of an admin on top of this client, once there is one
 
 (defclass client ()
   ((core :reader client-core :type core))
@@ -96,17 +97,20 @@ which the with- macros do."))
       (setf (core-state core) :closed))
     (with-short-lock (*cores-lock*)
       (remhash core *cores*))
+    (when (core-admin core) (release (core-admin core)))
     (unless (eql handle kabi-ll:+no-handle+)
       (core-call-free core handle)
       (abandon core)
       (free-core-memory core))))
 
 (defun free-core-memory (core)
+  "Free the events' buffers, unless a thread is inside a drain; then the garbage collector does."
   (with-short-lock ((meeting-lock core))
-    (setf (core-events-count core) 0
-          (core-events-next core) 0)
-    (when (core-events core) (free-staging (shiftf (core-events core) nil)))
-    (when (core-texts core) (free-staging (shiftf (core-texts core) nil)))))
+    (unless (core-drainer core)
+      (setf (core-events-count core) 0
+            (core-events-next core) 0)
+      (when (core-events core) (free-staging (shiftf (core-events core) nil)))
+      (when (core-texts core) (free-staging (shiftf (core-texts core) nil))))))
 
 (defgeneric abandon (core)
   (:documentation "Fail every future that can't be completed any more, as the handle is freed."))
