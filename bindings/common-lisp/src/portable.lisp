@@ -43,8 +43,13 @@
   #+sbcl (unless (sb-thread:condition-wait waiters lock :timeout (min seconds 1))
            ;; The lock is not held after a time-out.
            (sb-thread:grab-mutex lock))
+  ;; ECL 21 has no wait with a time-out, and ones without can't be interrupted: look again and again.
   #+(and ecl threads)
-  (mp:condition-variable-timedwait waiters lock (coerce (min seconds +longest-wait+) 'double-float))
+  (progn
+    waiters
+    (mp:giveup-lock lock)
+    (unwind-protect (sleep (min seconds 1/1000))
+      (kabi-ll:uninterrupted (mp:get-lock lock))))
   #-(or sbcl (and ecl threads))
   (thread-call condition-wait waiters lock :timeout (min seconds +longest-wait+)))
 
