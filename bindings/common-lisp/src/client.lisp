@@ -180,8 +180,18 @@ INTERRUPTED-ERROR. What the call was about goes on. Threads that wait for future
                     (cffi:mem-ref number :int32))))
         (name (copy-seq topic)))
     (with-short-lock ((meeting-lock core))
-      (setf (gethash name (core-numbers core)) number))
+      (setf (gethash name (core-numbers core)) number)
+      ;; Known without asking, for futures that are looked at after the client is closed.
+      (note-topic-name core number name))
     number))
+
+(defun note-topic-name (core number name)
+  "Remember a topic's name, with the lock held, and return it."
+  (let ((topics (core-topics core)))
+    (when (>= number (length topics))
+      (setf topics (replace (make-array (max 16 (* 2 number)) :initial-element nil) topics)
+            (core-topics core) topics))
+    (setf (svref topics number) name)))
 
 (declaim (inline topic-name))
 (defun topic-name (core number)
@@ -197,11 +207,7 @@ INTERRUPTED-ERROR. What the call was about goes on. Threads that wait for future
       (let ((name (foreign-string (lambda (buffer size length details)
                                     (core-call-topic-name core number buffer size length details)))))
         (with-short-lock ((meeting-lock core))
-          (let ((topics (core-topics core)))
-            (when (>= number (length topics))
-              (setf topics (replace (make-array (max 16 (* 2 number)) :initial-element nil) topics)
-                    (core-topics core) topics))
-            (setf (svref topics number) name))))))
+          (note-topic-name core number name)))))
 
 (defun foreign-string (function)
   "The text that FUNCTION writes: it is called with a buffer, its size, where the length goes, and details,

@@ -30,7 +30,8 @@
     (format t "~&FAILED: ~A while compiling: ~A~%" (type-of warning) warning)))
 
 (handler-bind ((warning #'note-warning))
-  (asdf:load-system "kafkabi/test"))
+  (asdf:load-system "kafkabi/test")
+  (asdf:load-system "kafkabi/cl-rdkafka-test"))
 
 (let ((passed (uiop:symbol-call '#:kafkabi/test '#:run-all)))
   (finish-output)
