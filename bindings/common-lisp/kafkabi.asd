@@ -74,11 +74,12 @@
 (defsystem "kafkabi/test"
   :description "The tests of kafkabi's Common Lisp library."
   :license "MIT OR Apache-2.0"
-  :depends-on ("kafkabi" "fiveam" "bordeaux-threads")
+  :depends-on ("kafkabi" "fiveam" "bordeaux-threads" "yason")
   :pathname "test/"
   :serial t
   :components ((:file "package")
                (:file "low-level")
+               (:file "serde")
                (:file "producer")
                (:file "interrupts"))
   :perform (test-op (operation system)

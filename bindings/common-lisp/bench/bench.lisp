@@ -188,6 +188,7 @@ would be faulted in anew, which a program that runs on does not meet."
 
 (defun produce-through-kafkabi (run)
   (kabi:with-producer (producer :conf (list :bootstrap-servers *servers*) :serde #'kabi:string-to-octets)
+    (kabi:value (kabi:send producer "messages" *kilobyte*)) ; once it has its producer id
     (funcall run (lambda ()
                    (loop repeat +messages+ do (kabi:send producer "messages" *kilobyte*))
                    (kabi:flush producer)))))
@@ -204,6 +205,7 @@ would be faulted in anew, which a program that runs on does not meet."
 (defun produce-through-cl-rdkafka (run)
   (let ((producer (make-instance 'kf:producer :conf (list "bootstrap.servers" *servers*)
                                               :serde #'kabi:string-to-octets)))
+    (kf:value (kf:send producer "messages" *kilobyte*))
     (funcall run (lambda ()
                    (loop repeat +messages+ do (kf:send producer "messages" *kilobyte*))
                    (kf:flush producer)))
