@@ -73,8 +73,12 @@ there and evaluates BODY again."
   "VALUE as a JSON document in UTF-8, written by the library yason, which the program must have loaded: hash-tables
 are objects, lists and vectors arrays. NIL, the null of keys and values, is left as it is. A serde for producers."
   (when value
-    (let ((encode (yason-function "ENCODE")))
-      (handler-case (string-to-octets (with-output-to-string (stream) (funcall encode value stream)))
+    (let ((encode (yason-function "ENCODE"))
+          ;; Not WITH-OUTPUT-TO-STRING, whose stream may be gone when the condition that names it is printed.
+          (stream (make-string-output-stream)))
+      (handler-case (progn
+                      (funcall encode value stream)
+                      (string-to-octets (get-output-stream-string stream)))
         (error (condition)
           (error 'serde-error :value value :cause condition
                               :code kabi-ll:+status-value-serialization+
