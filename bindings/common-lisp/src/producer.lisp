@@ -206,7 +206,9 @@ left."
   (let ((next first) (failures '()) (tasks '()))
     (declare (type index next))
     (with-short-lock ((meeting-lock core))
-      (multiple-value-setq (next tasks failures) (complete-reports core first))
+      (if (eql (core-handle core) kabi-ll:+no-handle+)
+          (setf next (core-events-count core)) ; their futures are given up, and have failed
+          (multiple-value-setq (next tasks failures) (complete-reports core first)))
       (setf (core-tasks core) (nconc tasks (core-tasks core)))
       (when (plusp (meeting-waiting core))
         (wake-all (meeting-waiters core))))
@@ -259,6 +261,7 @@ were completed, the newest first, and the failures of records that have no futur
 (defmethod abandon ((core producer-core))
   (let ((futures '()))
     (with-short-lock ((meeting-lock core))
+      (mapc #'free-staging (shiftf (producer-stagings core) '()))
       (let ((slots (producer-slots core)))
         (dotimes (index (length slots))
           (when (delivery-p (svref slots index))
