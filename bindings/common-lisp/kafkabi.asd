@@ -46,6 +46,7 @@
                (:file "transaction")
                (:file "admin")
                (:file "cluster")
+               (:file "cluster-control")
                (:file "admin-topics")
                (:file "admin-groups")
                (:file "library"))
@@ -73,13 +74,17 @@
 (defsystem "kafkabi/test"
   :description "The tests of kafkabi's Common Lisp library."
   :license "MIT OR Apache-2.0"
-  :depends-on ("kafkabi" "fiveam" "bordeaux-threads")
+  :depends-on ("kafkabi" "fiveam" "bordeaux-threads" "yason")
   :pathname "test/"
   :serial t
   :components ((:file "package")
                (:file "low-level")
+               (:file "serde")
                (:file "producer")
-               (:file "interrupts"))
+               (:file "interrupts")
+               (:file "consumer")
+               (:file "stream")
+               (:file "assignment"))
   :perform (test-op (operation system)
              (unless (symbol-call '#:kafkabi/test '#:run-all)
                (error "tests of kafkabi failed"))))

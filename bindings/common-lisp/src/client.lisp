@@ -28,7 +28,8 @@
   (admin nil))                          ; the core of an admin on top of this client, once there is one
 
 (defclass client ()
-  ((core :reader client-core :type core))
+  ((core :reader client-core :type core)
+   (properties :initform '() :accessor client-properties))
   (:documentation "A producer, a consumer or an admin. Any thread may use it. It must be closed by CLOSE,
 which the with- macros do."))
 
@@ -36,6 +37,9 @@ which the with- macros do."))
   (print-unreadable-object (client stream :type t :identity t)
     (when (slot-boundp client 'core)
       (format stream "~A ~(~A~)" (core-name (client-core client)) (core-state (client-core client))))))
+
+(defmethod initialize-instance :after ((client client) &key conf)
+  (setf (client-properties client) (properties conf)))
 
 ;;; What differs between producers, consumers and admins in the interface: one method a kind.
 
@@ -289,3 +293,32 @@ records to poll), for an event loop. Read, write or close it never. Make the cli
   (let ((core (use client 'metrics)))
     (foreign-string (lambda (buffer size length details)
                       (core-call-metrics core buffer size length details)))))
+
+;;; ---- the properties in force ----
+
+(defun known-properties (kind)
+  "The names of the properties of KIND, \"producer\" or \"consumer\"."
+  (loop for property in (getf (read-json (describe-properties)) :properties)
+        when (and (member (getf property :for) (list kind "both") :test #'string=)
+                  (not (getf property :alias-of)))
+          collect (getf property :name)))
+
+(defun get-conf (client)
+  "An alist of the properties of CLIENT that have a value, those that it was made with and the defaults of the
+others: names and values, strings both. Secrets are not hidden."
+  (check-argument client client "a client")
+  (let ((kind (if (typep client 'consumer) "consumer" "producer")))
+    (call-with-configuration (client-properties client) '() nil
+                             (lambda (config)
+                               (loop for name in (union (mapcar #'car (client-properties client))
+                                                        (known-properties kind) :test #'string=)
+                                     for value = (property-in-force config name)
+                                     when value collect (cons name value))))))
+
+(defun property-in-force (config name)
+  (with-text (pointer name)
+    (handler-case (foreign-string (lambda (buffer size length details)
+                                    (kabi-ll:config-get config pointer buffer size length details)))
+      (kafka-error (condition)
+        (unless (eql (error-code condition) kabi-ll:+status-noent+)
+          (error condition))))))

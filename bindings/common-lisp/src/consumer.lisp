@@ -17,7 +17,7 @@
   (handled 0 :type index)               ; how many the library was told of as handled,
   (place 0 :type index)                 ; where in the staging buffer the next one lies,
   (end 0 :type index)                   ; and where the last one ends
-  (generation 0 :type (unsigned-byte 64)) ; of the assignment that it belongs to
+  (owed '() :type list)                 ; places to store once what was handed out is finished with: see WITHHOLD
   ;; The clock is looked at once in a while: see PACE.
   (stride 1 :type index)
   (ticks 1 :type fixnum)

@@ -50,12 +50,21 @@
     (kabi-ll:consumer-handled (core-handle core) batch count details))
   nil)
 
+(declaim (inline finish))
+(defun finish (core)
+  "All that was handed out is finished with."
+  (declare (type consumer-core core))
+  (setf (consumer-finished core) (consumer-next core))
+  (when (consumer-owed core) (pay core)))
+
+(defun pay (core)
+  (let ((places (with-short-lock ((meeting-lock core)) (shiftf (consumer-owed core) '()))))
+    (store-places core places)))
+
 (defun settle-handled (core)
   "All that was handed out is finished with, but for the record that a loop is at; tell the library."
   (declare (type consumer-core core))
-  (with-short-lock ((meeting-lock core))
-    (unless (consumer-loopp core)
-      (setf (consumer-finished core) (consumer-next core))))
+  (unless (consumer-loopp core) (finish core))
   (tell-handled core))
 
 (defun handled (consumer &optional record)
@@ -74,8 +83,7 @@ at. What is handled can be committed. One of a partition that was moved or taken
                    (setf (consumer-finished core) (min count (consumer-next core)))))
                (say-handled core batch count))))
           (t (when record (lent-pointer record))
-             (with-short-lock ((meeting-lock core))
-               (setf (consumer-finished core) (consumer-next core)))
+             (finish core)
              (tell-handled core)))
     nil))
 
@@ -150,12 +158,20 @@ some, NIL if the time is over."
                     (unless (eql (kabi-ll:packed-code ,entry) +dropped+)
                       ,@body)))))))
 
+(defun same-partition-p (place other)
+  (and (eql (place-number place) (place-number other))
+       (eql (place-partition place) (place-partition other))))
+
 (defun entry-of-p (entry place)
   (and (eql (kabi-ll:packed-topic entry) (place-number place))
        (eql (kabi-ll:packed-partition entry) (place-partition place))))
 
 (defun drop-staged (core &optional (places nil placesp))
   "Records of PLACES, or of every partition, that were not handed out yet are not to be."
+  (when (consumer-owed core)
+    (with-short-lock ((meeting-lock core))
+      (setf (consumer-owed core)
+            (and placesp (set-difference (consumer-owed core) places :test #'same-partition-p)))))
   (do-staged (core entry)
     (when (or (not placesp)
               (find-if (lambda (place) (entry-of-p entry place)) places))
@@ -201,7 +217,9 @@ some, NIL if the time is over."
         (seek-back core place first)
         ;; The move has set what is stored to where it goes; the record in hand is not handled yet.
         (when in-hand
-          (store-offsets-of core place in-hand))))))
+          (store-places core (list (place-at place in-hand)))
+          (with-short-lock ((meeting-lock core))
+            (push (place-at place first) (consumer-owed core))))))))
 
 (defun unfinished-offset (core place)
   "The offset of the first record of PLACE that was handed out and is not finished with, or NIL."
@@ -225,8 +243,8 @@ some, NIL if the time is over."
     (kabi-ll:consumer-seek (core-handle core) pointer count left details)
     #'place-key))
 
-(defun store-offsets-of (core place offset)
-  (with-places (pointer count (list (place-at place offset)))
+(defun store-places (core places)
+  (with-places (pointer count places)
     (with-details (details)
       (kabi-ll:consumer-store (core-handle core) pointer count details))))
 
@@ -357,7 +375,7 @@ the restart STORE-FUNCTION; after one the next poll goes on with the record that
     (take-poll core 'poll)
     (unwind-protect
          (progn
-           (setf (consumer-finished core) (consumer-next core))
+           (finish core)
            (pace core)
            (let ((pointer (next-entry core timeout)))
              (when pointer

@@ -42,7 +42,7 @@ milliseconds since 1970, a principal, and a JSON object of extensions or NIL.
                                    :key-serde (check-serde key-serde)
                                    :value-serde (check-serde value-serde))))
     (setf (core-handle core)
-          (make-handle conf '() (if reports (event-mask handlers :report) (event-mask handlers))
+          (make-handle conf '() (if reports (event-mask handlers :report :request) (event-mask handlers :request))
                        (lambda (config place details) (kabi-ll:producer-new config place details))
                        'producer))
     (adopt producer core)))

@@ -17,7 +17,7 @@ give it first: a batch ends before such an entry."
     (take-poll core 'poll-batch)
     (unwind-protect
          (progn
-           (setf (consumer-finished core) (consumer-next core))
+           (finish core)
            (pace core)
            (take-records core timeout limit))
       (leave-poll core))))
@@ -106,8 +106,8 @@ commit, seek, pause and so on, but not poll the same consumer: that signals an e
     (let ((lent nil))
       (unwind-protect
            (progn
-             (setf (consumer-finished core) (consumer-next core)
-                   (consumer-loopp core) t)
+             (finish core)
+             (setf (consumer-loopp core) t)
              (let ((count 0))
                (declare (type index count))
                (loop
@@ -124,7 +124,7 @@ commit, seek, pause and so on, but not poll the same consumer: that signals an e
                           (setf (lent-address lent) 0))
                          (t (with-simple-restart (continue "Go on with the next record.")
                               (error (entry-condition core pointer)))))
-                   (setf (consumer-finished core) (consumer-next core))))))
+                   (finish core)))))
         (when lent (setf (lent-address lent) 0))
         (setf (consumer-loopp core) nil)
         (leave-poll core)
@@ -136,6 +136,8 @@ comes for TIMEOUT milliseconds (-1, the default: wait for ever), or LIMIT record
 there were, or what RETURN gives, which leaves the loop: say HANDLED before it for the record at hand."
   (declare (ignore timeout limit))
   `(block nil
-     (flet ((body (,record) ,@body))
+     (flet ((body (,record)
+              (declare (ignorable ,record))
+              ,@body))
        (declare (dynamic-extent #'body))
        (map-records #'body ,consumer ,@arguments))))

@@ -18,7 +18,7 @@
                                  "kafkabi.asd"))
 
 ;; What others wrote may warn.
-(dolist (system '("cffi" "bordeaux-threads" "trivial-garbage" "babel" "fiveam"))
+(dolist (system '("cffi" "bordeaux-threads" "trivial-garbage" "babel" "yason" "fiveam"))
   (handler-bind ((warning #'muffle-warning))
     (asdf:load-system system)))
 
