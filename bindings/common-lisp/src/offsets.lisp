@@ -214,13 +214,13 @@ assigned; the others are stored, and its GOODIES."
           (setf (second bytes) (+ 1024 (cffi:mem-ref used :uint64))
                 (first bytes) (cffi:foreign-alloc :uint8 :count (second bytes))))))))
 
-(defun ask-committed (core places timeout)
+(defun ask-committed (core places timeout patience)
   "On a thread of the pool: the places with what is committed, and the condition or NIL."
   (let ((bytes (list (cffi:foreign-alloc :uint8 :count 4096) 4096)))
     (unwind-protect
          (call-with-outcome core 'committed places
                             (lambda (pointer count details)
-                              (patiently core timeout
+                              (patiently core timeout patience
                                          (lambda (left)
                                            (call-committed core pointer count left details bytes)))))
       (cffi:foreign-free (first bytes)))))
@@ -236,7 +236,7 @@ Signal a PARTIAL-ERROR if some failed."
          (places (number-places core (chosen-places core partitions))))
     (when places
       (multiple-value-bind (after condition)
-          (out-of-line (:give-up (nudge core)) (ask-committed core places timeout))
+          (asking (core patience) (ask-committed core places timeout patience))
         (settle-places 'committed condition after
                 (lambda (place)
                   (cons (place-key place)
@@ -265,12 +265,12 @@ partition need not be assigned."
   (check-timeout timeout)
   (let* ((core (use consumer 'watermarks))
          (place (first (number-places core (list (partition-place (cons topic partition) 'partition))))))
-    (out-of-line (:give-up (nudge core)) (ask-watermarks core place timeout))))
+    (asking (core patience) (ask-watermarks core place timeout patience))))
 
-(defun ask-watermarks (core place timeout)
+(defun ask-watermarks (core place timeout patience)
   (cffi:with-foreign-objects ((low :int64) (high :int64))
     (with-details (details)
-      (check-status (patiently core timeout
+      (check-status (patiently core timeout patience
                                (lambda (left)
                                  (kabi-ll:consumer-watermarks (core-handle core) (place-number place)
                                                               (place-partition place) left low high
@@ -303,15 +303,15 @@ neither a position nor a commit. Leaders and coordinator are asked, and waited f
          (places (number-places core (chosen-places core partitions)))
          (staged (staged-counts core)))
     (when places
-      (loop for (key . lag) in (out-of-line (:give-up (nudge core)) (ask-lag core places timeout))
+      (loop for (key . lag) in (asking (core patience) (ask-lag core places timeout patience))
             collect (cons key (and lag (+ lag (count key staged :test #'equal))))))))
 
-(defun ask-lag (core places timeout)
+(defun ask-lag (core places timeout patience)
   (let ((count (length places)))
     (cffi:with-foreign-object (lags :int64 count)
       (with-details (details)
         (with-places (pointer count places)
-          (check-status (patiently core timeout
+          (check-status (patiently core timeout patience
                                    (lambda (left)
                                      (kabi-ll:consumer-lag (core-handle core) pointer lags count left
                                                            details)))

@@ -253,17 +253,27 @@ with their codes, and the condition for its status or NIL."
                 (unless (zerop status)
                   (details-condition status details nil (list :operation operation))))))))
 
-(defun patiently (core timeout function)
-  "Call FUNCTION, a call that waits up to the milliseconds that it is given, again while it was a wake
-meant for others that ended it."
+(defmacro asking ((core patience) &body body)
+  "Evaluate BODY, calls by PATIENTLY, on a thread of the pool and wait for its values. A throw, an interrupt or a
+time-out of Lisp's on this thread ends PATIENCE, and the call in progress."
+  (let ((client (gensym "CORE")))
+    `(let ((,client ,core) (,patience (list t)))
+       (out-of-line (:give-up (progn (setf (first ,patience) nil)
+                                     (nudge ,client)))
+         ,@body))))
+
+(defun patiently (core timeout patience function)
+  "Call FUNCTION, a call that waits up to the milliseconds that it is given, again while it was a wake meant for
+others that ended it."
   (declare (type function function))
-  (let ((deadline (deadline timeout)))
+  (let ((deadline (deadline timeout)) (status kabi-ll:+status-interrupted+))
     (loop
-      (let ((status (funcall function (left deadline))))
-        (unless (and (eql status kabi-ll:+status-interrupted+)
-                     (spurious-wake-p core)
-                     (not (eql 0 (left deadline))))
-          (return status))))))
+      (unless (first patience) (return status))
+      (setf status (funcall function (left deadline)))
+      (unless (and (eql status kabi-ll:+status-interrupted+)
+                   (spurious-wake-p core)
+                   (not (eql 0 (left deadline))))
+        (return status)))))
 
 (defmacro change-places ((core operation places) (pointer count details) call goody)
   "Do CALL, which does not wait, about PLACES, and return what each comes to: see SETTLE-PLACES."
@@ -274,14 +284,13 @@ meant for others that ended it."
        (settle-places ,operation ,condition ,after ,goody))))
 
 (defmacro ask-places ((core operation places timeout) (pointer count left details) call goody)
-  "The same for a CALL that waits for up to LEFT milliseconds: it is done on a thread of the pool, and a
-throw, an interrupt or a time-out of Lisp's on this thread leaves it to itself."
+  "The same for a CALL that waits for up to LEFT milliseconds: see ASKING."
   (let ((after (gensym "PLACES")) (condition (gensym "CONDITION")) (numbered (gensym "PLACES"))
-        (client (gensym "CORE")) (time (gensym "TIMEOUT")))
+        (client (gensym "CORE")) (time (gensym "TIMEOUT")) (patience (gensym "PATIENCE")))
     `(let* ((,client ,core) (,time ,timeout) (,numbered (number-places ,client ,places)))
        (multiple-value-bind (,after ,condition)
-           (out-of-line (:give-up (nudge ,client))
+           (asking (,client ,patience)
              (call-with-outcome ,client ,operation ,numbered
                                 (lambda (,pointer ,count ,details)
-                                  (patiently ,client ,time (lambda (,left) ,call)))))
+                                  (patiently ,client ,time ,patience (lambda (,left) ,call)))))
          (settle-places ,operation ,condition ,after ,goody)))))

@@ -116,25 +116,31 @@ transaction that is open, or a FATAL-ERROR."
   (check-argument group (or consumer octets (and string (not (string 0))))
                   "a consumer, the octets of GROUP-METADATA, or the id of a group"))
 
-(defun ask-offsets (core group places timeout)
+(defun call-offsets (core group pointer count left details)
+  (let ((handle (core-handle core)))
+    (etypecase group
+      (core (kabi-ll:producer-transaction-offsets handle (core-handle group) pointer count left details))
+      (octets (with-octets (metadata size group)
+                (kabi-ll:producer-transaction-offsets-metadata handle metadata size pointer count left
+                                                               details)))
+      (string (with-text (name group)
+                (kabi-ll:producer-transaction-offsets-group handle name pointer count left details))))))
+
+(defconstant +hand-over+ 1000
+  "Milliseconds after which a call that was cut short has surely left, so that another one may take its place.")
+
+(defun ask-offsets (core group places timeout patience)
   "On a thread of the pool: the condition for sending PLACES to the transaction, or NIL."
-  (with-places (pointer count places)
-    (with-details (details)
-      (let* ((handle (core-handle core))
-             (status (patiently
-                      core timeout
-                      (lambda (left)
-                        (etypecase group
-                          (core (kabi-ll:producer-transaction-offsets
-                                 handle (core-handle group) pointer count left details))
-                          (octets (with-octets (metadata size group)
-                                    (kabi-ll:producer-transaction-offsets-metadata
-                                     handle metadata size pointer count left details)))
-                          (string (with-text (name group)
-                                    (kabi-ll:producer-transaction-offsets-group
-                                     handle name pointer count left details))))))))
-        (unless (zerop status)
-          (transaction-condition status details 'send-offsets-to-transaction))))))
+  (let ((soon (deadline +hand-over+)))
+    (with-places (pointer count places)
+      (with-details (details)
+        (loop
+          (let ((status (patiently core timeout patience
+                                   (lambda (left) (call-offsets core group pointer count left details)))))
+            (cond ((zerop status) (return nil))
+                  ((and (eql status kabi-ll:+status-prev-in-progress+) (plusp (left soon)))
+                   (sleep 0.01))
+                  (t (return (transaction-condition status details 'send-offsets-to-transaction))))))))))
 
 (defun send-offsets-to-transaction (producer group offsets &key (timeout +transaction-timeout+))
   "Make OFFSETS, as COMMIT takes them, a part of the transaction: they are committed for GROUP with it, or not at
@@ -153,8 +159,8 @@ restart ABORT the transaction is aborted, and NIL returned."
          (places (number-places reader (commit-places offsets 'offsets)))
          (of (if (typep group 'consumer) reader group)))
     (transact (producer :abort t)
-      (out-of-line (:give-up (nudge core))
-        (ask-offsets core of places timeout)))))
+      (asking (core patience)
+        (ask-offsets core of places timeout patience)))))
 
 ;;; ---- all in one ----
 
