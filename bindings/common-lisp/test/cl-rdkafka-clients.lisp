@@ -14,6 +14,7 @@
           (is (equal "me" (get-property "client.id")))
           (is (equal "2000" (get-property "message.max.bytes")))
           (is (equal (servers) (get-property "bootstrap.servers")))
+          (is (plusp (length (get-property "client.software.name"))))
           ;; The default of one that was not set.
           (is (equal "60000" (get-property "socket.timeout.ms")))
           (is (every (lambda (pair) (and (stringp (car pair)) (stringp (cdr pair)))) conf))
