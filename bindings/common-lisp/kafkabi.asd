@@ -108,4 +108,6 @@
                (:file "cl-rdkafka-consumer")
                (:file "cl-rdkafka-commits")
                (:file "cl-rdkafka-transactions")
-               (:file "cl-rdkafka-programs")))
+               (:file "cl-rdkafka-clients")
+               (:file "cl-rdkafka-programs")
+               (:file "cl-rdkafka-real")))
