@@ -26,16 +26,16 @@ invoked."
       (retry-operation ()
         :test retriable
         :report "Do the same operation of the transaction again."
-        :retry)
+        (values :retry))
       (abort ()
         :test abortable
         :report "Abort the transaction."
         (abort-transaction producer)
-        :aborted)
+        (values :aborted))
       (continue ()
         :test continuable
         :report "Leave the transaction as it is."
-        :continued))))
+        (values :continued)))))
 
 (defmacro transact ((producer &key abort continue) call)
   "Do CALL, which gives NIL or a condition, until it succeeds. Return true if it did, NIL if a restart has given
