@@ -31,7 +31,7 @@ invoked."
         :test abortable
         :report "Abort the transaction."
         (abort-transaction producer)
-        :aborted)
+        (values :aborted))
       (continue ()
         :test continuable
         :report "Leave the transaction as it is."
