@@ -49,15 +49,9 @@ Properties that are not in it go back to their defaults."
   conf)
 
 (define-request get-conf (client)
-  "An alist of the names and values, strings both, of all properties of CLIENT itself: those that it was made with,
-and the defaults of the others that have one."
-  (let ((own (kabi::properties (client-conf client))))
-    (append own
-            (loop for property in (getf (kabi::read-json (kabi:describe-properties)) :properties)
-                  for name = (getf property :name)
-                  for default = (getf property :default)
-                  unless (or (null default) (assoc name own :test #'string=))
-                    collect (cons name (if (stringp default) default (princ-to-string default)))))))
+  "An alist of the names and values, strings both, of all properties of CLIENT itself that have a value: those that
+it was made with, and the defaults of the others."
+  (kabi:get-conf client))
 
 ;;; ---- the cluster ----
 

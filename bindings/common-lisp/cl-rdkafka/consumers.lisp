@@ -2,7 +2,7 @@
 
 (in-package #:cl-rdkafka)
 
-(defclass consumer (configured kabi:consumer)
+(defclass consumer (kabi:consumer)
   ((turn :initform (make-turn) :reader consumer-turn))
   (:documentation "A client that receives messages.
 

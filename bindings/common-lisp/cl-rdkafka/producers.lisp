@@ -2,11 +2,7 @@
 
 (in-package #:cl-rdkafka)
 
-(defclass configured ()
-  ((conf :initarg :conf :reader client-conf))
-  (:documentation "What clients remember: the configuration that they were made with."))
-
-(defclass producer (configured kabi:producer)
+(defclass producer (kabi:producer)
   ((key-serde :accessor key-serde :type function)
    (value-serde :accessor value-serde :type function))
   (:documentation "A client that sends messages.

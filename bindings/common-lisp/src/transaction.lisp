@@ -26,6 +26,7 @@ invoked."
       (retry-operation ()
         :test retriable
         :report "Do the same operation of the transaction again."
+        ;; VALUES, since ECL takes a keyword here for an option of the clause.
         (values :retry))
       (abort ()
         :test abortable

@@ -25,7 +25,7 @@
         (is (null (kf:begin-transaction producer)))
         (let ((future (kf:send producer topic (princ-to-string i))))
           (is (null (kf:commit-transaction producer *long*)))
-          (is (kf:donep future)))))
+          (is (equal (princ-to-string i) (kf:value (kf:value future)))))))
     (with-assigned (consumer topic)
       (is (equal '("0" "1") (text-values (poll-messages consumer 2)))))))
 
@@ -52,14 +52,15 @@
 
 ;;; ---- restarts ----
 
-(defun call-retried (times thunk)
-  "Call THUNK and answer the first TIMES conditions by RETRY-OPERATION. Return its values, and the conditions."
+(defun call-retried (thunk &optional (hook (constantly nil)))
+  "Call THUNK and answer each condition by RETRY-OPERATION, after HOOK was called with how many there were. Return
+its values, and a list of the conditions and of the restarts that each had."
   (let ((conditions '()))
     (values (handler-bind ((kf:retryable-operation-error
                              (lambda (condition)
                                (push (cons condition (restart-names condition)) conditions)
-                               (when (<= (length conditions) times)
-                                 (invoke-restart 'kf:retry-operation)))))
+                               (funcall hook (length conditions))
+                               (invoke-restart 'kf:retry-operation))))
               (funcall thunk))
             (reverse conditions))))
 
@@ -71,12 +72,8 @@
                                             :on-log (constantly nil))
            (kabi:broker-down cluster 1)
            (multiple-value-bind (value conditions)
-               (let ((tries 0))
-                 (handler-bind ((kf:retryable-operation-error
-                                  (lambda (condition)
-                                    (declare (ignore condition))
-                                    (when (= 2 (incf tries)) (kabi:broker-up cluster 1)))))
-                   (call-retried 100 (lambda () (kf:initialize-transactions producer 300)))))
+               (call-retried (lambda () (kf:initialize-transactions producer 300))
+                             (lambda (times) (when (= 2 times) (kabi:broker-up cluster 1))))
              (is (null value))
              (is (<= 2 (length conditions)))
              (loop for (condition . restarts) in conditions
@@ -86,7 +83,7 @@
            (is (null (kf:abort-transaction producer *long*))))
       (kabi:close cluster))))
 
-(defmacro with-lost-broker ((producer topic) &body body)
+(defmacro with-lost-broker ((producer topic &rest conf) &body body)
   "Evaluate BODY with PRODUCER in a transaction, a message sent, and then the only broker lost. The function
 COME-BACK brings it back."
   `(let ((cluster (kabi:make-cluster)) (,topic "lost"))
@@ -95,11 +92,11 @@ COME-BACK brings it back."
             (kabi:create-topic cluster ,topic)
             (with-client (,producer kf:producer
                           :conf (list "bootstrap.servers" (kabi:bootstrap-servers cluster)
-                                      "transactional.id" "me")
+                                      "transactional.id" "me" ,@conf)
                           :serde #'babel:string-to-octets :on-log (constantly nil))
               (kf:initialize-transactions ,producer *long*)
               (kf:begin-transaction ,producer)
-              (kf:value (kf:send ,producer ,topic "first"))
+              (kf:value (kf:send ,producer ,topic "sent"))
               (kabi:broker-down cluster 1)
               (flet ((come-back () (kabi:broker-up cluster 1)))
                 (declare (ignorable #'come-back))
@@ -110,12 +107,8 @@ COME-BACK brings it back."
   (with-lost-broker (producer topic)
     (kf:send producer topic "second")
     (multiple-value-bind (value conditions)
-        (let ((tries 0))
-          (handler-bind ((kf:retryable-operation-error
-                           (lambda (condition)
-                             (declare (ignore condition))
-                             (when (= 2 (incf tries)) (come-back)))))
-            (call-retried 100 (lambda () (kf:commit-transaction producer 300)))))
+        (call-retried (lambda () (kf:commit-transaction producer 300))
+                      (lambda (times) (when (= 2 times) (come-back))))
       (is (null value))
       (is (<= 2 (length conditions)))
       (loop for (condition . restarts) in conditions
@@ -123,26 +116,38 @@ COME-BACK brings it back."
                (is (member 'kf:retry-operation restarts))
                (is (member 'abort restarts))))))
 
-(test a-commit-can-be-given-up-by-abort
+(test a-commit-whose-time-was-over-can-end-committed-only
+  ;; The broker comes back, and what was under way is done: there is nothing to abort any more, which is told.
   (with-lost-broker (producer topic)
-    (kf:send producer topic "second")
-    (let ((aborted nil))
-      (is (null (handler-bind ((kf:retryable-operation-error
-                                 (lambda (condition)
-                                   (declare (ignore condition))
-                                   (cond (aborted (invoke-restart 'kf:retry-operation))
-                                         (t (setf aborted t)
-                                            (come-back)
-                                            (invoke-restart 'abort))))))
-                  (kf:commit-transaction producer 300))))
-      (is-true aborted))
-    ;; It was aborted: another can begin.
+    (let* ((aborts 0)
+           (condition
+             (condition-of
+               (handler-bind ((kf:retryable-operation-error
+                                (lambda (condition)
+                                  (is (member 'abort (restart-names condition)))
+                                  (when (= 1 (incf aborts)) (come-back))
+                                  (invoke-restart 'abort))))
+                 (kf:commit-transaction producer 300)))))
+      (is (plusp aborts))
+      (is (typep condition 'kf:transaction-error))
+      (is (not (typep condition 'kf:retryable-operation-error)))
+      (is (eq 'cl-rdkafka/ll:rd-kafka-resp-err--state (kf:enum condition))))
+    ;; Another can begin.
     (is (null (kf:begin-transaction producer)))
     (is (null (kf:abort-transaction producer *long*)))))
 
+(test an-abort-during-a-commit-is-told-to-wait-for-it
+  (with-lost-broker (producer topic)
+    (is (typep (condition-of (kf:commit-transaction producer 300)) 'kf:retryable-operation-error))
+    (let ((condition (condition-of (kf:abort-transaction producer 300))))
+      (is (typep condition 'kf:transaction-error))
+      (is (not (typep condition 'kf:retryable-operation-error)))
+      (is (eq 'cl-rdkafka/ll:rd-kafka-resp-err--conflict (kf:enum condition))))
+    (come-back)
+    (is (null (call-retried (lambda () (kf:commit-transaction producer 1000)))))))
+
 (test an-abort-can-be-retried-or-left
   (with-lost-broker (producer topic)
-    (declare (ignorable topic))
     (let ((restarts '()))
       (is (null (handler-bind ((kf:retryable-operation-error
                                  (lambda (condition)
@@ -152,43 +157,27 @@ COME-BACK brings it back."
       (is (member 'kf:retry-operation restarts))
       (is (member 'continue restarts)))
     (come-back)
-    (is (null (call-retried 100 (lambda () (kf:abort-transaction producer 1000)))))))
+    (is (null (call-retried (lambda () (kf:abort-transaction producer 1000)))))))
 
 (test a-message-that-fails-requires-an-abort
-  (let ((topic (fresh-topic)))
-    (with-client (producer kf:producer :conf (transactional-conf) :serde #'babel:string-to-octets)
-      (kf:initialize-transactions producer *long*)
-      (kf:begin-transaction producer)
-      (let* ((future (kf:send producer topic "nowhere" :partition 99)) (aborted '())
-             (result (handler-bind ((kf:abort-required-error
-                                      (lambda (condition)
-                                        (push condition aborted)
-                                        (is (null (member 'kf:retry-operation (restart-names condition))))
-                                        (invoke-restart 'abort))))
-                       (kf:commit-transaction producer *long*))))
-        (is (null result))
-        (is (typep (condition-of (kf:value future)) 'kf:partition-error))
-        (is (= 1 (length aborted)))
-        (is (typep (first aborted) 'kf:transaction-error)))
-      ;; The restart has aborted it.
-      (kf:begin-transaction producer)
-      (kf:value (kf:send producer topic "somewhere"))
-      (is (null (kf:commit-transaction producer *long*))))))
-
-(test a-fenced-producer-is-a-fatal-error
-  (let ((topic (fresh-topic)) (conf (transactional-conf)))
-    (with-client (old kf:producer :conf conf :serde #'babel:string-to-octets :on-log (constantly nil))
-      (kf:initialize-transactions old *long*)
-      (kf:begin-transaction old)
-      (kf:value (kf:send old topic "old"))
-      (with-client (new kf:producer :conf conf :serde #'babel:string-to-octets)
-        (kf:initialize-transactions new *long*)
-        (let ((condition (condition-of
-                           (progn (kf:send old topic "too late")
-                                  (kf:commit-transaction old *long*)))))
-          (is (typep condition 'kf:fatal-error))
-          (is (typep condition 'kf:rdkafka-error))
-          (is (symbolp (kf:enum condition))))))))
+  (with-lost-broker (producer topic "message.timeout.ms" "500")
+    (let ((future (kf:send producer topic "late")) (aborted '()))
+      (is (typep (condition-of (kf:value future)) 'kf:partition-error))
+      (come-back)
+      (is (null (handler-bind ((kf:abort-required-error
+                                 (lambda (condition)
+                                   (push (cons condition (restart-names condition)) aborted)
+                                   (invoke-restart 'abort))))
+                  (kf:commit-transaction producer *long*))))
+      (is (= 1 (length aborted)))
+      (destructuring-bind ((condition . restarts)) aborted
+        (is (typep condition 'kf:transaction-error))
+        (is (member 'abort restarts))
+        (is (not (member 'kf:retry-operation restarts)))))
+    ;; The restart has aborted it.
+    (is (null (kf:begin-transaction producer)))
+    (kf:send producer topic "in time")
+    (is (null (kf:commit-transaction producer *long*)))))
 
 ;;; ---- offsets ----
 
