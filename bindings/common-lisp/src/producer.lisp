@@ -122,6 +122,15 @@ left."
   (latency nil :type (or null (signed-byte 64)) :read-only t)
   (persisted :yes :type (member :no :possibly :yes) :read-only t))
 
+(document-functions
+ (report-topic "The name of the topic that the record went to.")
+ (report-partition "The partition that the record went to.")
+ (report-offset "The record's offset in its partition, or NIL if the broker did not tell, as with acks=0.")
+ (report-timestamp "The record's timestamp in milliseconds since 1970, or NIL.")
+ (report-latency "Microseconds from the send to the broker's answer, or NIL unless the property
+kafkabi.report.latency is true.")
+ (report-persisted ":YES: the record was written, and acknowledged as the property acks asks."))
+
 (defun persisted-keyword (number)
   (case number
     (#.kabi-ll:+persisted-yes+ :yes)
@@ -206,7 +215,9 @@ left."
   (let ((next first) (failures '()) (tasks '()))
     (declare (type index next))
     (with-short-lock ((meeting-lock core))
-      (multiple-value-setq (next tasks failures) (complete-reports core first))
+      (if (eql (core-handle core) kabi-ll:+no-handle+)
+          (setf next (core-events-count core)) ; their futures are given up, and have failed
+          (multiple-value-setq (next tasks failures) (complete-reports core first)))
       (setf (core-tasks core) (nconc tasks (core-tasks core)))
       (when (plusp (meeting-waiting core))
         (wake-all (meeting-waiters core))))
@@ -263,6 +274,7 @@ were completed, the newest first, and the failures of records that have no futur
 (defmethod abandon ((core producer-core))
   (let ((futures '()))
     (with-short-lock ((meeting-lock core))
+      (mapc #'free-staging (shiftf (producer-stagings core) '()))
       (let ((slots (producer-slots core)))
         (dotimes (index (length slots))
           (when (delivery-p (svref slots index))

@@ -8,6 +8,8 @@
 each turn, which is used by the thread of the loop and not after the turn: that signals a STALE-RECORD-ERROR.
 COPY-RECORD makes one to keep. Null keys and values are NIL, and are not given to a deserializer.")
 
+(document-functions (recordp "True if the argument is a record, kept or lent."))
+
 (defstruct (kept-record (:include record) (:conc-name kept-) (:copier nil))
   "A copy."
   (topic "" :type string)

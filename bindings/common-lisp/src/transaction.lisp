@@ -26,7 +26,7 @@ invoked."
       (retry-operation ()
         :test retriable
         :report "Do the same operation of the transaction again."
-        :retry)
+        (values :retry)) ; a clause that begins with a keyword after :REPORT is refused by ECL
       (abort ()
         :test abortable
         :report "Abort the transaction."
@@ -35,7 +35,7 @@ invoked."
       (continue ()
         :test continuable
         :report "Leave the transaction as it is."
-        :continued))))
+        (values :continued)))))
 
 (defmacro transact ((producer &key abort continue) call)
   "Do CALL, which gives NIL or a condition, until it succeeds. Return true if it did, NIL if a restart has given
