@@ -147,15 +147,17 @@
           (let ((messages (coerce (poll-messages consumer 3) 'vector)))
             (is (equal '("one" "two" "three") (map 'list #'kf:value messages)))
             (kf:send-offsets-to-transaction producer consumer messages *long*)
-            (is (eql cl-rdkafka/ll:rd-kafka-offset-invalid (committed)))
+            ;; Until the transaction has ended the coordinator does not tell what is committed.
+            (is (eq 'cl-rdkafka/ll:rd-kafka-resp-err--timed-out
+                    (kf:enum (condition-of (kf:committed consumer (list (cons from 0)) 500)))))
             (kf:commit-transaction producer *long*))
           (is-true (await (lambda () (eql 3 (committed)))))
-          ;; With metadata.
+          ;; With metadata, which a real broker takes for text: any octets would not come back.
           (kf:begin-transaction producer)
-          (kf:send-offsets-to-transaction producer consumer `(((,from . 0) . (2 . #(1 0 255)))) *long*)
+          (kf:send-offsets-to-transaction producer consumer `(((,from . 0) . (2 . #(1 0 195 188)))) *long*)
           (kf:commit-transaction producer *long*)
           (is-true (await (lambda ()
-                            (equalp `(((,from . 0) . (2 . #(1 0 255))))
+                            (equalp `(((,from . 0) . (2 . #(1 0 195 188))))
                                     (kf:committed consumer (list (cons from 0)) *long*))))))))))
 
 (defun fill-real (servers topic values)
