@@ -506,6 +506,16 @@ public final class Admin implements AutoCloseable {
                 KABI.kabi_admin_metrics(core.handle, buffer, size, length, error));
     }
 
+    /**
+     * Gives the client another user name and password, for SASL's PLAIN and SCRAM. Connections made from now on use them;
+     * those that stand are left alone. Whether brokers accept them is told by {@link Config#onError}.
+     */
+    public void setCredentials(String username, String password) {
+        core.checkOpen();
+        Credentials.set(username, password, (user, secret, error) ->
+                AdminCore.KABI.kabi_admin_credentials_set(core.handle, user, secret, error));
+    }
+
     /** The client that this admin is on top of, or null. */
     public Object host() {
         return host;
