@@ -28,6 +28,15 @@ TIMEOUT-ERROR if some are still there."
       (when (and thread (not (eq thread (this-thread)))) (join thread))))
   (end-pool))
 
+(defun let-exit ()
+  "As this Lisp ends: end the foreign calls in which threads of ours wait, for which the exit would wait."
+  (setf *exiting* t)
+  (dolist (core (live-cores))
+    (ignore-errors (nudge core))))
+
+#+sbcl (pushnew 'let-exit sb-ext:*exit-hooks*)
+#+ecl (pushnew 'let-exit si:*exit-hooks*)
+
 ;; A saved image has neither threads nor foreign memory: what is still open is ended before, and refused
 ;; after. The library itself is found again when the image starts.
 #+sbcl (pushnew 'end-all-threads sb-ext:*save-hooks*)
