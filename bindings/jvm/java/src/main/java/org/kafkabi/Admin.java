@@ -527,7 +527,11 @@ public final class Admin implements AutoCloseable {
         close(Duration.ofSeconds(30));
     }
 
-    /** Waits until requests under way are answered, but no longer than this; the rest fails. */
+    /**
+     * Waits until requests under way are answered, but no longer than this; the rest fails.
+     *
+     * @throws org.kafkabi.errors.TimeoutException if some were given up; the admin is closed all the same
+     */
     public void close(Duration timeout) {
         try {
             core.close(Deadline.in(timeout));
