@@ -3,13 +3,15 @@
 //!
 //! `source` parses, `doc` reads doc comments and their tags, `resolve` checks and turns the IR into
 //! the `model`, `layout` computes C layouts. Each emitter is a file that turns the model into
-//! text: `header`, `json`, `statuses`.
+//! text: `header`, `java`, `json`, `lisp`, `statuses`.
 
 mod constant;
 mod doc;
 mod header;
+mod java;
 mod json;
 mod layout;
+mod lisp;
 mod model;
 mod resolve;
 mod source;
@@ -37,7 +39,7 @@ pub fn repository() -> PathBuf {
 pub fn generate(root: &Path) -> Result<Vec<Output>, Vec<String>> {
     let mut units = source::load(root)?;
     let model = resolve::model(&units)?;
-    Ok(vec![
+    let mut outputs = vec![
         Output {
             path: "include/kafkabi.h",
             text: header::emit(&mut units, &model),
@@ -50,7 +52,10 @@ pub fn generate(root: &Path) -> Result<Vec<Output>, Vec<String>> {
             path: "src/status/table.rs",
             text: statuses::emit(&model),
         },
-    ])
+    ];
+    outputs.extend(lisp::emit(&model)?);
+    outputs.extend(java::emit(&model));
+    Ok(outputs)
 }
 
 /// Writes the files that are not up to date and returns their paths.

@@ -36,17 +36,13 @@ pub struct Settings {
     pub assignment_by_call: bool,
     pub events_max: usize,
     pub report_latency: bool,
-    /// Packed records carry their headers.
-    pub packed_headers: bool,
     /// How long a record may take to be delivered; `None` is without end.
     pub message_timeout: Option<Duration>,
     pub transactional: bool,
     /// Offsets of handled records are committed every auto.commit.interval.ms.
     pub auto_commit: bool,
-    pub partition_eof: bool,
     /// `None` without a group, though librdkafka is given an invented one.
     pub group_id: Option<String>,
-    pub session_timeout: Duration,
 }
 
 impl Config {
@@ -108,16 +104,13 @@ impl Config {
             assignment_by_call: self.set_value(own::ASSIGNMENT) == Some("apply"),
             events_max: usize::try_from(self.number(own::EVENTS_MAX)?).unwrap_or(1),
             report_latency: self.flag(own::REPORT_LATENCY)?,
-            packed_headers: self.flag(own::PACKED_HEADERS)?,
             message_timeout: match self.number(MESSAGE_TIMEOUT)? {
                 0 => None,
                 ms => Some(millis(ms)),
             },
             transactional: self.set_value(TRANSACTIONAL).is_some(),
             auto_commit: group_id.is_some() && self.flag(AUTO_COMMIT)?,
-            partition_eof: self.flag("enable.partition.eof")?,
             group_id,
-            session_timeout: millis(self.number("session.timeout.ms")?),
         })
     }
 

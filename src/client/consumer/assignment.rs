@@ -3,6 +3,7 @@
 use super::{Consumer, Core, Key, Partition, SLICE};
 use crate::error::{Error, Result};
 use crate::rd::partitions::PartitionList;
+use crate::rd::transaction::GroupMetadata;
 use crate::record::{
     KABI_OFFSET_BEGINNING, KABI_OFFSET_END, KABI_OFFSET_INVALID, KABI_OFFSET_STORED,
 };
@@ -73,6 +74,12 @@ impl Consumer {
     pub fn group_metadata(&self) -> Result<Vec<u8>> {
         self.need_group("group metadata")?;
         self.core.client.group_metadata()
+    }
+
+    /// The generation that the group is in, as far as this member knows; below 0 if it is none.
+    pub fn group_generation(&self) -> Result<i32> {
+        self.need_group("group generation")?;
+        Ok(GroupMetadata::of(&self.core.client)?.generation())
     }
 
     /// "NONE", "EAGER" or "COOPERATIVE".

@@ -5,10 +5,10 @@ use super::change::told;
 use super::denial::Doubt;
 use super::{Consumer, Core, SLICE};
 use crate::client::lifetime::{deadline_of, lock, remaining_up_to};
+use crate::client::threads;
 use crate::error::{Error, Result};
 use crate::rd::client::Change;
 use crate::rd::queue::{Event, EventKind};
-use crate::rd::signals;
 use crate::status::{
     KABI_STATUS_ILLEGAL_GENERATION, KABI_STATUS_NO_OFFSET, KABI_STATUS_REBALANCE_IN_PROGRESS,
     KABI_STATUS_REVOKE_PARTITIONS, KABI_STATUS_TIMED_OUT,
@@ -71,7 +71,7 @@ impl Consumer {
                 );
             }
         };
-        if signals::spawn("kafkabi-free", move || finish(&theirs, GOODBYE)).is_err() {
+        if threads::spawn("kafkabi-free", move || finish(&theirs, GOODBYE)).is_err() {
             finish(&cell, Duration::ZERO);
         }
     }

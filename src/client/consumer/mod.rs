@@ -82,8 +82,6 @@ struct Core {
     /// Only `handled` says that records are handled, not the next poll.
     explicit: bool,
     auto_commit: bool,
-    /// Packed records carry their headers.
-    packed_headers: bool,
     has_group: bool,
     closing: AtomicBool,
     /// For threads that ask something.
@@ -155,7 +153,6 @@ impl Consumer {
             apply_by_call: settings.assignment_by_call,
             explicit: settings.handled_explicit,
             auto_commit: settings.auto_commit,
-            packed_headers: settings.packed_headers,
             has_group: settings.group_id.is_some(),
             closing: AtomicBool::new(false),
             myself: OnceCell::new(),
@@ -212,6 +209,11 @@ impl Consumer {
             handles_alive,
         };
         document(&self.core.events, &own)
+    }
+
+    /// User and password for connections from now on.
+    pub fn set_credentials(&self, user: &str, password: &str) -> Result<()> {
+        self.core.client.set_credentials(user, password)
     }
 
     /// Hands a token for SASL/OAUTHBEARER over.

@@ -36,12 +36,22 @@ impl HeldBatch {
     }
 
     pub fn headers<'a>(&'a self, index: usize, visit: impl FnMut(Header<'a>)) -> Result<()> {
-        self.batch.headers(index, visit).ok_or_else(|| {
-            Error::argument(format!(
-                "the batch has no record {index}: it has {}",
-                self.batch.views().len()
-            ))
-        })
+        self.batch
+            .headers(index, visit)
+            .ok_or_else(|| self.no_record(index))
+    }
+
+    pub fn broker(&self, index: usize) -> Result<i32> {
+        self.batch
+            .broker(index)
+            .ok_or_else(|| self.no_record(index))
+    }
+
+    fn no_record(&self, index: usize) -> Error {
+        Error::argument(format!(
+            "the batch has no record {index}: it has {}",
+            self.batch.views().len()
+        ))
     }
 }
 
@@ -287,7 +297,7 @@ impl Core {
         for message in pull.withheld.iter().take(max) {
             let topic = self.number(&mut pull.numbers, message);
             let room = buffer.get_mut(written..).unwrap_or_default();
-            match packed::encode(message, topic, self.packed_headers, room) {
+            match packed::encode(message, topic, room) {
                 Ok(size) => written += size,
                 Err(size) => {
                     needed = size;
