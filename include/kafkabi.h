@@ -1645,7 +1645,8 @@ kabi_status_t kabi_cluster_new(int32_t brokers,
 
 /**
  * Writes the cluster's addresses to `buffer`, NUL-terminated, as the property bootstrap.servers takes
- * them, and their length without the NUL to `length`. They never change.
+ * them, and their length without the NUL to `length`. They never change: they are those of the brokers that
+ * it began with.
  *
  * With a buffer that is too small (NULL with size 0 is allowed) the length is written all the same,
  * and KABI_STATUS_BUFFER_TOO_SMALL returned.
@@ -1909,7 +1910,8 @@ kabi_status_t kabi_cluster_group_timing(kabi_cluster_t *cluster,
  * that are not named keep what they have.
  *
  * The cluster does not tell which groups and members there are: a group without members is left
- * alone, and so are members that it does not have.
+ * alone, and so are members that it does not have. It has one whose kabi_consumer_group_generation() is
+ * above 0.
  *
  * Errors: KABI_STATUS_ARGUMENT (other JSON; the message says where); KABI_STATUS_UNKNOWN_TOPIC_OR_PART
  * (kabi_cluster_topic_create() has made no such topic, or not with this partition).

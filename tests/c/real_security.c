@@ -220,6 +220,36 @@ TEST(sasl_plain) { mechanism("PLAIN", "alice"); }
 TEST(sasl_scram_sha_256) { mechanism("SCRAM-SHA-256", "bob"); }
 TEST(sasl_scram_sha_512) { mechanism("SCRAM-SHA-512", "carol"); }
 
+/* A client that is refused is given the right password and goes on; one that is connected is left alone, whatever it is given. */
+static void takes_another(const char *name, const char *user) {
+  kabi_event_t event;
+  char password[64], topic[64];
+  uint8_t bytes[8192];
+  size_t count = 0, used = 0;
+  int refused_once = 0;
+  snprintf(password, sizeof password, "%s-secret", user);
+  snprintf(topic, sizeof topic, "%s-given", user);
+  kabi_producer_t *producer = producer_from(sasl_config(SASL_PLAINTEXT, "sasl_plaintext", name, user, "wrong-secret"));
+  for (int64_t end = now_ms() + patience(20000); !refused_once && now_ms() < end;) {
+    MUST_OK(kabi_producer_drain(producer, patience(1000), &event, 1, &count, bytes, sizeof bytes, &used, ERR));
+    refused_once = count == 1 && event.kind == KABI_EVENT_ERROR && event.code == KABI_STATUS_AUTHENTICATION;
+  }
+  MUST(refused_once);
+  OK(kabi_producer_credentials_set(producer, user, password, ERR));
+  kabi_message_t message = message_of(topic_of(producer, fresh(topic)), 0, NULL, "x");
+  MUST_OK(kabi_producer_send(producer, &message, 10000, ERR));
+  MUST(drain_reports(producer, &event, 1) == 1);
+  CHECK_EQ(0, event.code);
+  OK(kabi_producer_credentials_set(producer, user, "wrong-secret", ERR));
+  MUST_OK(kabi_producer_send(producer, &message, 10000, ERR));
+  MUST(drain_reports(producer, &event, 1) == 1);
+  CHECK_EQ(0, event.code);
+  close_producer(producer);
+}
+
+TEST(credentials_of_a_living_client_plain) { takes_another("PLAIN", "alice"); }
+TEST(credentials_of_a_living_client_scram) { takes_another("SCRAM-SHA-256", "bob"); }
+
 TEST(sasl_needs_a_mechanism_and_a_user) {
   refused(sasl_config(SASL_SSL, "sasl_ssl", NULL, "alice", "alice-secret"), "set sasl.mechanism to");
   refused(sasl_config(SASL_SSL, "sasl_ssl", "NONSENSE", "alice", "alice-secret"), "NONSENSE");

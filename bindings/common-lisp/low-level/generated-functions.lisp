@@ -551,7 +551,8 @@ Errors: KABI_STATUS_ARGUMENT, KABI_STATUS_SYSTEM (no sockets or no handle to be 
      (length :pointer)
      (error :pointer))
   "Writes the cluster's addresses to `buffer`, NUL-terminated, as the property bootstrap.servers
-takes them, and their length without the NUL to `length`. They never change.
+takes them, and their length without the NUL to `length`. They never change: they are those of
+the brokers that it began with.
 
 With a buffer that is too small (NULL with size 0 is allowed) the length is written all the
 same, and KABI_STATUS_BUFFER_TOO_SMALL returned.
@@ -795,7 +796,8 @@ an object `{\"member id\": {\"topic\": [partition, ...]}}`; NULL lets the cluste
 itself again. Members that are not named keep what they have.
 
 The cluster does not tell which groups and members there are: a group without members is left
-alone, and so are members that it does not have.
+alone, and so are members that it does not have. It has one whose
+kabi_consumer_group_generation() is above 0.
 
 Errors: KABI_STATUS_ARGUMENT (other JSON; the message says where);
 KABI_STATUS_UNKNOWN_TOPIC_OR_PART (kabi_cluster_topic_create() has made no such topic, or not

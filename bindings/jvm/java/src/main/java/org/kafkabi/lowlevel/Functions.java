@@ -467,7 +467,8 @@ public interface Functions {
 
     /**
      * Writes the cluster's addresses to {@code buffer}, NUL-terminated, as the property bootstrap.servers takes
-     * them, and their length without the NUL to {@code length}. They never change.
+     * them, and their length without the NUL to {@code length}. They never change: they are those of the
+     * brokers that it began with.
      *
      * <p>With a buffer that is too small (NULL with size 0 is allowed) the length is written all the same, and
      * KABI_STATUS_BUFFER_TOO_SMALL returned.
@@ -661,7 +662,7 @@ public interface Functions {
      * Members that are not named keep what they have.
      *
      * <p>The cluster does not tell which groups and members there are: a group without members is left alone,
-     * and so are members that it does not have.
+     * and so are members that it does not have. It has one whose kabi_consumer_group_generation() is above 0.
      *
      * <p>Errors: KABI_STATUS_ARGUMENT (other JSON; the message says where); KABI_STATUS_UNKNOWN_TOPIC_OR_PART
      * (kabi_cluster_topic_create() has made no such topic, or not with this partition).
