@@ -93,6 +93,7 @@
                (:file "real")
                (:file "stress")
                (:file "processes")
+               (:file "crash")
                (:file "exports"))
   :perform (test-op (operation system)
              (unless (symbol-call '#:kafkabi/test '#:run-all)

@@ -343,7 +343,7 @@ the assignment take place: a poll into no buffer, which takes no record."
            :partition (kabi-ll:packed-partition pointer)
            :offset (kabi-ll:packed-offset pointer)))))
 
-(declaim (inline advance next-entry))
+(declaim (inline advance entry-in-hand))
 (defun advance (core pointer)
   "The entry at POINTER is handed out: both or none, whenever an interrupt comes."
   (declare (type consumer-core core))
@@ -351,14 +351,20 @@ the assignment take place: a poll into no buffer, which takes no record."
     (setf (consumer-next core) (1+ (consumer-next core))
           (consumer-place core) (+ (consumer-place core) (kabi-ll:packed-size pointer)))))
 
-(defun next-entry (core timeout)
-  "The address of the entry that is to be handed out next, or NIL if the time is over."
+(defun entry-in-hand (core)
+  "The address of the entry that is to be handed out next, after NEXT-ENTRY-P. It is not NEXT-ENTRY-P that gives it:
+a pointer that a function gives is allocated."
   (declare (type consumer-core core))
+  (entry-at core (consumer-place core)))
+
+(defun next-entry-p (core timeout)
+  "True if there is an entry to be handed out next, false if the time is over."
+  (declare (type consumer-core core) (type milliseconds timeout) (optimize speed))
   (loop
     (cond ((< (consumer-place core) (consumer-end core))
-           (let ((pointer (entry-at core (consumer-place core))))
+           (let ((pointer (entry-in-hand core)))
              (unless (eql (kabi-ll:packed-code pointer) +dropped+)
-               (return pointer))
+               (return t))
              (advance core pointer)))
           ((not (next-batch core timeout)) (return nil)))))
 
@@ -377,8 +383,8 @@ the restart STORE-FUNCTION; after one the next poll goes on with the record that
          (progn
            (finish core)
            (pace core)
-           (let ((pointer (next-entry core timeout)))
-             (when pointer
+           (when (next-entry-p core timeout)
+             (let ((pointer (entry-in-hand core)))
                (if (zerop (kabi-ll:packed-code pointer))
                    (let ((record (unpack core pointer (ticket core))))
                      (advance core pointer)

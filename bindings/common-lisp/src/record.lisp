@@ -59,9 +59,9 @@ in milliseconds since 1970, TIMESTAMP-TYPE :CREATE-TIME, :LOG-APPEND-TIME or :NO
 (defun lent-pointer (record)
   "Where the packed record lies."
   (declare (type lent-record record))
-  (if (lent-good-p record)
-      (cffi:make-pointer (lent-address record))
-      (stale-record record)))
+  ;; Not one IF of both, which would give a pointer that is allocated.
+  (unless (lent-good-p record) (stale-record record))
+  (cffi:make-pointer (lent-address record)))
 
 (declaim (inline timestamp-keyword))
 (defun timestamp-keyword (number)

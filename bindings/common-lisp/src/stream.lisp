@@ -24,12 +24,11 @@ give it first: a batch ends before such an entry."
 
 (defun take-records (core timeout limit)
   (declare (type consumer-core core) (type index limit))
-  (let ((pointer (next-entry core timeout)))
-    (cond ((null pointer) (vector))
-          ((zerop (kabi-ll:packed-code pointer)) (take-more core limit))
-          (t (let ((condition (entry-condition core pointer)))
-               (advance core pointer)
-               (error condition))))))
+  (cond ((not (next-entry-p core timeout)) (vector))
+        ((zerop (kabi-ll:packed-code (entry-in-hand core))) (take-more core limit))
+        (t (let ((condition (entry-condition core (entry-in-hand core))))
+             (advance core (entry-in-hand core))
+             (error condition)))))
 
 (defun take-more (core limit)
   "The first staged record and those after it. When this is left by a throw nothing was handed out, but for the
@@ -114,8 +113,8 @@ commit, seek, pause and so on, but not poll the same consumer: that signals an e
                  (when (and limit (>= count (the integer limit))) (return count))
                  (pace core)
                  (unless (eq (core-state core) :open) (signal-closed core 'map-records))
-                 (let ((pointer (next-entry core timeout)))
-                   (unless pointer (return count))
+                 (unless (next-entry-p core timeout) (return count))
+                 (let ((pointer (entry-in-hand core)))
                    (advance core pointer)
                    (cond ((zerop (kabi-ll:packed-code pointer))
                           (incf count)
