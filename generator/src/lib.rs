@@ -3,11 +3,12 @@
 //!
 //! `source` parses, `doc` reads doc comments and their tags, `resolve` checks and turns the IR into
 //! the `model`, `layout` computes C layouts. Each emitter is a file that turns the model into
-//! text: `header`, `json`, `statuses`, `lisp`.
+//! text: `header`, `java`, `json`, `lisp`, `statuses`.
 
 mod constant;
 mod doc;
 mod header;
+mod java;
 mod json;
 mod layout;
 mod lisp;
@@ -53,6 +54,7 @@ pub fn generate(root: &Path) -> Result<Vec<Output>, Vec<String>> {
         },
     ];
     outputs.extend(lisp::emit(&model)?);
+    outputs.extend(java::emit(&model));
     Ok(outputs)
 }
 

@@ -641,6 +641,57 @@ the latest is kept.")
 (define-number +persisted-yes+ 2
   "The record was written and acknowledged as the acks property asks.")
 
+(define-number +debug-generic+ 1
+  "A log line's context: it comes because of \"generic\" in the property debug.")
+
+(define-number +debug-broker+ 2
+  "A log line's context: it comes because of \"broker\" in the property debug.")
+
+(define-number +debug-topic+ 4
+  "A log line's context: it comes because of \"topic\" in the property debug.")
+
+(define-number +debug-metadata+ 8
+  "A log line's context: it comes because of \"metadata\" in the property debug.")
+
+(define-number +debug-feature+ 16
+  "A log line's context: it comes because of \"feature\" in the property debug.")
+
+(define-number +debug-queue+ 32
+  "A log line's context: it comes because of \"queue\" in the property debug.")
+
+(define-number +debug-msg+ 64
+  "A log line's context: it comes because of \"msg\" in the property debug.")
+
+(define-number +debug-protocol+ 128
+  "A log line's context: it comes because of \"protocol\" in the property debug.")
+
+(define-number +debug-cgrp+ 256
+  "A log line's context: it comes because of \"cgrp\" in the property debug.")
+
+(define-number +debug-security+ 512
+  "A log line's context: it comes because of \"security\" in the property debug.")
+
+(define-number +debug-fetch+ 1024
+  "A log line's context: it comes because of \"fetch\" in the property debug.")
+
+(define-number +debug-interceptor+ 2048
+  "A log line's context: it comes because of \"interceptor\" in the property debug.")
+
+(define-number +debug-plugin+ 4096
+  "A log line's context: it comes because of \"plugin\" in the property debug.")
+
+(define-number +debug-consumer+ 8192
+  "A log line's context: it comes because of \"consumer\" in the property debug.")
+
+(define-number +debug-admin+ 16384
+  "A log line's context: it comes because of \"admin\" in the property debug.")
+
+(define-number +debug-eos+ 32768
+  "A log line's context: it comes because of \"eos\" in the property debug.")
+
+(define-number +debug-mock+ 65536
+  "A log line's context: it comes because of \"mock\" in the property debug.")
+
 (define-number +partition-any+ -1
   "A partition to send to: the partitioner of the topic chooses it.")
 

@@ -392,6 +392,10 @@ KABI_OFFSET_END, or KABI_OFFSET_STORED or KABI_OFFSET_INVALID for where the grou
 the property auto.offset.reset says). Replaces an earlier assignment, whose records in hand
 can't be handled any more, and whose pauses end. A count of 0 reads nothing.
 
+A topic that the user may not see is told by an error event with
+KABI_STATUS_TOPIC_AUTHORIZATION_FAILED, after a second or so; its records come once it is
+allowed.
+
 Errors: KABI_STATUS_STATE while topics are subscribed to, KABI_STATUS_REENTERED inside a handler
 of an assignment change.
 
@@ -434,7 +438,9 @@ to read, with their metadata; `code` of each gets its own status, and the result
 that is not 0.
 
 Errors: KABI_STATUS_TIMED_OUT (whether it took effect is not known; repeating it does no harm),
-KABI_STATUS_INTERRUPTED by a wake, KABI_STATUS_UNKNOWN_GROUP without the property group.id.
+KABI_STATUS_INTERRUPTED by a wake, KABI_STATUS_UNKNOWN_GROUP without the property group.id,
+KABI_STATUS_GROUP_AUTHORIZATION_FAILED (30), within a second or two, for a group that the user
+may not use.
 
 May be NULL: partitions.")
 
@@ -472,7 +478,8 @@ Errors: KABI_STATUS_STATE for a partition that is not assigned.")
      (error :pointer))
   "Fills in `offset` of each partition: that after the last record handed out, or where the
 program told it to begin, or KABI_OFFSET_INVALID if neither. Records that wait inside the
-consumer don't count.")
+consumer don't count. A poll that finds nothing moves it past what is no record: markers of
+transactions, and records of aborted ones.")
 
 (define-call consumer-committed ("kabi_consumer_committed" :int32)
     ((consumer handle)
@@ -489,6 +496,8 @@ nothing), `leader_epoch`, `code` and the metadata of each partition. Waits up to
 Metadata is written to `bytes`, where each partition's `metadata` then points. `bytes_used`, if
 not NULL, gets how many were written, or are needed with KABI_STATUS_BUFFER_TOO_SMALL.
 
+Errors: as in kabi_consumer_commit().
+
 May be NULL: bytes, bytes_used.")
 
 (define-call consumer-close ("kabi_consumer_close" :int32)
@@ -503,8 +512,10 @@ are freed. No handler runs inside; an assignment event tells of the partitions t
 back.
 
 KABI_STATUS_TIMED_OUT says that the time was up: the rest goes on in the background; the message
-says if offsets of handled records are not saved. Closing a closed consumer is a success.
-KABI_STATUS_REENTERED inside a handler that a poll for records runs.")
+says if offsets of handled records are not saved. Another error, such as
+KABI_STATUS_GROUP_AUTHORIZATION_FAILED, says that they could not be saved; it is closed all the
+same. Closing a closed consumer is a success. KABI_STATUS_REENTERED inside a handler that a poll
+for records runs.")
 
 (define-call consumer-free ("kabi_consumer_free" :void)
     ((consumer handle))
@@ -540,7 +551,8 @@ Errors: KABI_STATUS_ARGUMENT, KABI_STATUS_SYSTEM (no sockets or no handle to be 
      (length :pointer)
      (error :pointer))
   "Writes the cluster's addresses to `buffer`, NUL-terminated, as the property bootstrap.servers
-takes them, and their length without the NUL to `length`. They never change.
+takes them, and their length without the NUL to `length`. They never change: they are those of
+the brokers that it began with.
 
 With a buffer that is too small (NULL with size 0 is allowed) the length is written all the
 same, and KABI_STATUS_BUFFER_TOO_SMALL returned.
@@ -693,6 +705,19 @@ Errors: KABI_STATUS_ARGUMENT.")
 Errors: KABI_STATUS_ARGUMENT (no broker has this id); KABI_STATUS_UNKNOWN_TOPIC_OR_PART
 (kabi_cluster_topic_create() has made no such topic, or not with this partition).")
 
+(define-call cluster-leader-answer ("kabi_cluster_leader_answer" :int32)
+    ((cluster handle)
+     (topic :pointer)
+     (partition :int32)
+     (broker :int32)
+     (leader-epoch :int32)
+     (error :pointer))
+  "Makes the next answer that tells a client about the leader of a partition name this broker
+(an id, or KABI_BROKER_NONE) and this epoch (-1 for none), whoever leads it: as brokers do whose
+metadata is stale. Each call is good for one answer more, to whichever client asks first.
+
+Errors: as kabi_cluster_leader(), and KABI_STATUS_ARGUMENT (an epoch below -1).")
+
 (define-call cluster-follower ("kabi_cluster_follower" :int32)
     ((cluster handle)
      (topic :pointer)
@@ -771,7 +796,8 @@ an object `{\"member id\": {\"topic\": [partition, ...]}}`; NULL lets the cluste
 itself again. Members that are not named keep what they have.
 
 The cluster does not tell which groups and members there are: a group without members is left
-alone, and so are members that it does not have.
+alone, and so are members that it does not have. It has one whose
+kabi_consumer_group_generation() is above 0.
 
 Errors: KABI_STATUS_ARGUMENT (other JSON; the message says where);
 KABI_STATUS_UNKNOWN_TOPIC_OR_PART (kabi_cluster_topic_create() has made no such topic, or not
@@ -1075,6 +1101,56 @@ keys may go to other partitions after.
 Errors: KABI_STATUS_INVALID_PARTITIONS (it has as many already) and others of the brokers'; else
 as in kabi_admin_topic_create().")
 
+(define-call cluster-broker-add ("kabi_cluster_broker_add" :int32)
+    ((cluster handle)
+     (broker :int32)
+     (error :pointer))
+  "Adds a broker with an id of 1 to 10,000 that no other has, on a port of 127.0.0.1 that the
+system chooses. There may be 100 at most. The copies of all partitions are spread over the
+brokers anew, and leaders chosen among them; clients learn of the broker with the metadata that
+they ask for next.
+
+Errors: KABI_STATUS_ARGUMENT, KABI_STATUS_SYSTEM (no socket to be had).")
+
+(define-call cluster-broker-remove ("kabi_cluster_broker_remove" :int32)
+    ((cluster handle)
+     (broker :int32)
+     (error :pointer))
+  "Removes a broker (an id) for good: its connections are closed, what it coordinates goes to
+others, and the copies of all partitions are spread over the others anew, with leaders chosen
+among them. Records are kept. One of the brokers that kabi_cluster_bootstrap() names has to
+stay.
+
+Errors: KABI_STATUS_ARGUMENT.")
+
+(define-call cluster-broker-address ("kabi_cluster_broker_address" :int32)
+    ((cluster handle)
+     (broker :int32)
+     (host :pointer)
+     (port :int32)
+     (error :pointer))
+  "Chooses the address at which a broker (an id) says that it is, as behind a proxy or with a
+mistake in advertised.listeners. It stays where it is: kabi_cluster_bootstrap() names that
+place, and clients go to the new one once they have asked for metadata.
+
+`host` is a name or an IPv4 address of 1 to 127 bytes, `port` 1 to 65,535.
+
+Errors: KABI_STATUS_ARGUMENT.")
+
+(define-call cluster-telemetry ("kabi_cluster_telemetry" :int32)
+    ((cluster handle)
+     (metrics :pointer)
+     (count :uint64)
+     (interval-ms :int32)
+     (error :pointer))
+  "Lets brokers ask clients for metrics (KIP-714), as real ones do that are set up for it:
+`metrics` has `count` (1 to 1,000) beginnings of metric names, of which \"\" stands for all;
+clients send them every `interval_ms` milliseconds, 1 to 600,000. What comes is only counted, as
+requests of the kind KABI_REQUEST_PUSH_TELEMETRY. For clients that connect after this; once for
+each cluster.
+
+Errors: KABI_STATUS_ARGUMENT, KABI_STATUS_STATE (it asks for metrics already).")
+
 (define-call consumer-incremental-assign ("kabi_consumer_incremental_assign" :int32)
     ((consumer handle)
      (partitions :pointer)
@@ -1222,6 +1298,17 @@ Errors: KABI_STATUS_UNKNOWN_GROUP without the property group.id.
 
 May be NULL: bytes.")
 
+(define-call consumer-group-generation ("kabi_consumer_group_generation" :int32)
+    ((consumer handle)
+     (generation :pointer)
+     (error :pointer))
+  "Writes the group's generation to `generation`, as this member knows it: each time the group
+decides anew who has which partitions it grows. With group.protocol=consumer it is the member's
+epoch. Below 0 while the consumer is no member. (The generation of kabi_batch_info_t is another
+number, the consumer's own.)
+
+Errors: KABI_STATUS_UNKNOWN_GROUP without the property group.id.")
+
 (define-call consumer-store ("kabi_consumer_store" :int32)
     ((consumer handle)
      (partitions :pointer)
@@ -1366,7 +1453,8 @@ code KABI_STATUS_MAX_POLL_EXCEEDED says so, and polling on joins the group again
 Errors: KABI_STATUS_INTERRUPTED (a wake), KABI_STATUS_BUSY (another thread polls for records),
 KABI_STATUS_REENTERED (inside a handler that such a poll runs), KABI_STATUS_CALLBACK_FAILED (a
 handler returned not 0; no record is lost), KABI_STATUS_STATE (a change waits to be applied),
-KABI_STATUS_CLOSED, and a fatal error with its own code.")
+KABI_STATUS_CLOSED, KABI_STATUS_SYSTEM (no handle is left for the batch; nothing was handed
+out), and a fatal error with its own code.")
 
 (define-call consumer-poll-packed ("kabi_consumer_poll_packed" :int32)
     ((consumer handle)
@@ -1446,12 +1534,54 @@ they like, not necessarily UTF-8.
 
 May be NULL: headers.")
 
+(define-call batch-broker ("kabi_batch_broker" :int32)
+    ((batch handle)
+     (index :uint64)
+     (broker :pointer)
+     (error :pointer))
+  "Writes the id of the broker that record `index` of a batch came from to `broker`: the
+partition's leader, or the follower that was read from. -1 if it is not known, as for some
+entries.
+
+Errors: KABI_STATUS_ARGUMENT (the batch has no such record).")
+
 (define-call batch-free ("kabi_batch_free" :void)
     ((batch handle))
   "Frees a batch: its records' pointers are invalid from here on. Says nothing about whether
 they are handled. The handle may be NULL or stale. Any thread may call it.
 
 May be NULL: batch.")
+
+(define-call producer-credentials-set ("kabi_producer_credentials_set" :int32)
+    ((producer handle)
+     (username :pointer)
+     (password :pointer)
+     (error :pointer))
+  "Gives a producer another user name and password, in place of the properties sasl.username and
+sasl.password: for a password that changes while the program runs. Connections made from now on
+use them, and those waiting for their next try are tried at once; connections that stand are
+left alone. Whether brokers accept them is told as for the first ones, by KABI_EVENT_ERROR.
+
+Both are NUL-terminated UTF-8, up to 32 KiB, and are copied; they appear in no log line, error
+or document. Any thread may call it, a handler as well.
+
+Errors: KABI_STATUS_ARGUMENT (one is empty), KABI_STATUS_STATE (security.protocol is not
+sasl_plaintext or sasl_ssl, or sasl.mechanisms not PLAIN or SCRAM).")
+
+(define-call consumer-credentials-set ("kabi_consumer_credentials_set" :int32)
+    ((consumer handle)
+     (username :pointer)
+     (password :pointer)
+     (error :pointer))
+  "As kabi_producer_credentials_set(), for a consumer.")
+
+(define-call admin-credentials-set ("kabi_admin_credentials_set" :int32)
+    ((admin handle)
+     (username :pointer)
+     (password :pointer)
+     (error :pointer))
+  "As kabi_producer_credentials_set(), for an admin. One on top of another client changes that
+one's.")
 
 (define-call producer-metrics ("kabi_producer_metrics" :int32)
     ((producer handle)

@@ -211,6 +211,23 @@
    #:+persisted-no+
    #:+persisted-possibly+
    #:+persisted-yes+
+   #:+debug-generic+
+   #:+debug-broker+
+   #:+debug-topic+
+   #:+debug-metadata+
+   #:+debug-feature+
+   #:+debug-queue+
+   #:+debug-msg+
+   #:+debug-protocol+
+   #:+debug-cgrp+
+   #:+debug-security+
+   #:+debug-fetch+
+   #:+debug-interceptor+
+   #:+debug-plugin+
+   #:+debug-consumer+
+   #:+debug-admin+
+   #:+debug-eos+
+   #:+debug-mock+
    #:+partition-any+
    #:+partition-record+
    #:+topic-record+
@@ -476,6 +493,7 @@
    #:cluster-topic-error
    #:cluster-api-versions
    #:cluster-leader
+   #:cluster-leader-answer
    #:cluster-follower
    #:cluster-follower-watermarks
    #:cluster-rack
@@ -502,6 +520,10 @@
    #:admin-topic-create
    #:admin-topic-delete
    #:admin-partitions-add
+   #:cluster-broker-add
+   #:cluster-broker-remove
+   #:cluster-broker-address
+   #:cluster-telemetry
    #:consumer-incremental-assign
    #:consumer-incremental-unassign
    #:consumer-pause
@@ -513,6 +535,7 @@
    #:consumer-member-id
    #:consumer-rebalance-protocol
    #:consumer-group-metadata
+   #:consumer-group-generation
    #:consumer-store
    #:consumer-commit-async
    #:consumer-offsets-for-times
@@ -527,7 +550,11 @@
    #:consumer-event-fd
    #:consumer-wake
    #:batch-headers
+   #:batch-broker
    #:batch-free
+   #:producer-credentials-set
+   #:consumer-credentials-set
+   #:admin-credentials-set
    #:producer-metrics
    #:consumer-metrics
    #:admin-metrics

@@ -54,7 +54,9 @@ level, 0 (emergency) to 7 (debug). ASSIGNMENT: a KABI_ASSIGNMENT_* number.")
   (token :uint64 8
    "REPORT: the token that the record was sent with. ASSIGNMENT: the generation that begins, as
 in kabi_batch_info_t. COMMIT: the number from kabi_consumer_commit_async(). REQUEST: the
-request's number. THROTTLE: the broker's id.")
+request's number. THROTTLE: the broker's id. LOG: the KABI_DEBUG_* bits of the contexts that the
+line belongs to, 0 for a line that comes without the property debug too (and for its newer
+words).")
   (offset :int64 16
    "REPORT: the record's offset in its partition, or KABI_OFFSET_INVALID if it is not known.")
   (timestamp :int64 24

@@ -1,0 +1,19 @@
+package org.kafkabi.errors;
+
+import org.kafkabi.KafkaException;
+import org.kafkabi.lowlevel.Constants;
+
+/** There is no such thing. */
+public class ResourceNotFoundException extends KafkaException {
+    private static final long serialVersionUID = 1L;
+
+    /** With the code of its kind. */
+    public ResourceNotFoundException(String message) {
+        this(message, Constants.KABI_STATUS_RESOURCE_NOT_FOUND, 0, null);
+    }
+
+    /** As {@link KafkaException#KafkaException(String, int, int, Throwable)}. */
+    public ResourceNotFoundException(String message, int code, int flags, Throwable cause) {
+        super(message, code, flags, cause);
+    }
+}
