@@ -1,13 +1,19 @@
-//! Link arguments of the shared library. librdkafka is built by the crate rdkafka-sys.
+//! Link arguments of the shared library, and the one C file. librdkafka is built by the crate rdkafka-sys.
 
+use std::path::Path;
 use std::{env, fs};
 
 /// The file that holds the ABI's version; the soname's number is read from it.
 const VERSION_SOURCE: &str = "src/record/library.rs";
 
+/// What librdkafka's public header does not tell, read by its internal ones.
+const INSIDE_SOURCE: &str = "src/rd/inside.c";
+
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed={VERSION_SOURCE}");
+    println!("cargo:rerun-if-changed={INSIDE_SOURCE}");
+    compile_inside();
     let target = env::var("CARGO_CFG_TARGET_OS").unwrap_or_default();
     if target == "linux" {
         // The soname carries the ABI's major number, so that two majors can be installed side by
@@ -18,6 +24,18 @@ fn main() {
         );
         println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete,-z,relro,-z,now");
     }
+}
+
+/// Compiled against the very sources, with the very config.h, that librdkafka itself is built from.
+fn compile_inside() {
+    let root = env::var("DEP_RDKAFKA_ROOT").expect("rdkafka-sys tells where it builds librdkafka");
+    let sources = Path::new(&root).join("src");
+    cc::Build::new()
+        .file(INSIDE_SOURCE)
+        .include(sources)
+        .opt_level(2)
+        .warnings(false) // of librdkafka's headers
+        .compile("kafkabi_inside");
 }
 
 /// Reads the major number out of `KABI_ABI_VERSION: u32 = 0xMMMM_mmmm`.

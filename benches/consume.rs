@@ -31,9 +31,6 @@ const BATCH: usize = 1000;
 
 const TITLE: &str = "poll, batches of 1000";
 
-/// What spares a packed poll the question for headers.
-const NO_HEADERS: &[(&str, &str)] = &[("kafkabi.packed.headers", "false")];
-
 fn main() {
     let cluster = Cluster::start(&[TOPIC]);
     fill(&cluster);
@@ -46,15 +43,11 @@ fn main() {
             ),
             (
                 "kabi_consumer_poll, kabi_batch_free",
-                Box::new(move || our_round(address, &[], views)),
+                Box::new(move || our_round(address, views)),
             ),
             (
                 "kabi_consumer_poll_packed",
-                Box::new(move || our_round(address, &[], packed())),
-            ),
-            (
-                "the same, kafkabi.packed.headers=false",
-                Box::new(move || our_round(address, NO_HEADERS, packed())),
+                Box::new(move || our_round(address, packed())),
             ),
         ];
         compare(TITLE, rounds(31), contenders);
@@ -168,14 +161,13 @@ fn raw_read(queue: *mut raw::rd_kafka_queue_t) -> u64 {
 
 fn our_round(
     address: &str,
-    more: &[(&str, &str)],
     mut poll: impl FnMut(*mut kabi_consumer_t, &mut u64) -> usize,
 ) -> Round {
     let name = CString::new(TOPIC).expect("no NUL");
     let mut handle: *mut kabi_consumer_t = null_mut();
     let mut topic = 0;
     unsafe {
-        let conf = kabi_config(&[&properties(address), more].concat());
+        let conf = kabi_config(&properties(address));
         ok(|e| consumer::kabi_consumer_new(conf, &mut handle, e));
         config::kabi_config_free(conf);
         ok(|e| consumer::kabi_consumer_topic(handle, name.as_ptr(), &mut topic, e));

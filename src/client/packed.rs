@@ -235,11 +235,11 @@ fn part_length(part: Option<&[u8]>) -> i32 {
 }
 
 /// How many bytes a message takes, and how many headers it has.
-fn measure(message: MessageRef<'_>, with_headers: bool) -> (usize, i32) {
+fn measure(message: MessageRef<'_>) -> (usize, i32) {
     let length = |part: Option<&[u8]>| part.map_or(0, <[u8]>::len);
     let mut size = HEADER + length(message.key()) + length(message.value());
     let mut count = 0;
-    if with_headers && message.code() == 0 {
+    if message.code() == 0 {
         for header in message.headers() {
             size += 8 + header.name.to_bytes_with_nul().len() + length(header.value);
             count += 1;
@@ -268,30 +268,32 @@ impl Writer<'_> {
 pub fn encode(
     message: MessageRef<'_>,
     topic: i32,
-    with_headers: bool,
     buffer: &mut [u8],
 ) -> std::result::Result<usize, usize> {
-    let (size, header_count) = measure(message, with_headers);
+    let (size, header_count) = measure(message);
     let Some(record) = buffer.get_mut(..size) else {
         return Err(size);
     };
     let (timestamp, timestamp_type) = message.timestamp();
-    let mut writer = Writer { rest: record };
+    let mut head = [0; HEADER];
+    let mut fields = Writer { rest: &mut head };
     // The fields in the order of kabi_packed_t, which has no padding between them.
-    writer.put(&u32::try_from(size).unwrap_or(u32::MAX).to_ne_bytes());
-    writer.put(&HEADER_SIZE.to_ne_bytes());
-    writer.put(&0u16.to_ne_bytes());
-    writer.put(&topic.to_ne_bytes());
-    writer.put(&message.partition().to_ne_bytes());
-    writer.put(&message.offset().to_ne_bytes());
-    writer.put(&timestamp.to_ne_bytes());
-    writer.put(&0u64.to_ne_bytes());
-    writer.put(&part_length(message.key()).to_ne_bytes());
-    writer.put(&part_length(message.value()).to_ne_bytes());
-    writer.put(&header_count.to_ne_bytes());
-    writer.put(&message.leader_epoch().to_ne_bytes());
-    writer.put(&message.code().to_ne_bytes());
-    writer.put(&timestamp_type.to_ne_bytes());
+    fields.put(&u32::try_from(size).unwrap_or(u32::MAX).to_ne_bytes());
+    fields.put(&HEADER_SIZE.to_ne_bytes());
+    fields.put(&0u16.to_ne_bytes());
+    fields.put(&topic.to_ne_bytes());
+    fields.put(&message.partition().to_ne_bytes());
+    fields.put(&message.offset().to_ne_bytes());
+    fields.put(&timestamp.to_ne_bytes());
+    fields.put(&0u64.to_ne_bytes());
+    fields.put(&part_length(message.key()).to_ne_bytes());
+    fields.put(&part_length(message.value()).to_ne_bytes());
+    fields.put(&header_count.to_ne_bytes());
+    fields.put(&message.leader_epoch().to_ne_bytes());
+    fields.put(&message.code().to_ne_bytes());
+    fields.put(&timestamp_type.to_ne_bytes());
+    let mut writer = Writer { rest: record };
+    writer.put(&head);
     writer.put(message.key().unwrap_or_default());
     writer.put(message.value().unwrap_or_default());
     if header_count > 0 {

@@ -136,13 +136,12 @@ impl<'a> MessageRef<'a> {
     pub fn headers(&self) -> Headers<'a> {
         let mut list = std::ptr::null_mut();
         // SAFETY: the message is valid and owns the list.
-        let code = unsafe { sys::rd_kafka_message_headers(self.raw(), &mut list) };
+        let found = unsafe {
+            sys::kafkabi_inside_may_have_headers(self.raw()) != 0
+                && sys::rd_kafka_message_headers(self.raw(), &mut list) == 0
+        };
         Headers {
-            list: if code == 0 {
-                list
-            } else {
-                std::ptr::null_mut()
-            },
+            list: if found { list } else { std::ptr::null_mut() },
             next: 0,
             owner: PhantomData,
         }

@@ -6,6 +6,11 @@
 pub use rdkafka::bindings::*;
 use std::ffi::{c_char, c_int, c_void};
 
+extern "C" {
+    // Of inside.c.
+    pub fn kafkabi_inside_may_have_headers(message: *const rd_kafka_message_t) -> c_int;
+}
+
 macro_rules! return_i32 {
     ($($name:ident($($arg:ident: $ty:ty),* $(,)?) -> $enum:ty;)*) => { $(
         #[inline]

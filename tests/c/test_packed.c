@@ -108,33 +108,6 @@ TEST(packed_there_and_back) {
   end(producer);
 }
 
-/* A program that has no use for headers need not pay for them; views still have them. */
-TEST(headers_can_be_left_out) {
-  kabi_producer_t *producer = start(1);
-  int32_t topic = topic_of(producer, "packed");
-  kabi_status_t statuses[2];
-  size_t size = 0, accepted;
-  for (uint64_t i = 0; i < 2; i++) size += pack_record(room.bytes + size, topic, 0, i, "key", "data", some_headers, 2);
-  MUST_OK(send_packed(producer, room.bytes, size, 2, statuses, &accepted));
-  MUST(drain_reports(producer, reports, 2) == 2);
-  kabi_consumer_t *consumer = new_consumer(bootstrap(cluster), NULL, "kafkabi.packed.headers", "false", NULL);
-  assign(consumer, "packed", 0, KABI_OFFSET_BEGINNING);
-  kabi_batch_info_t info;
-  CHECK_EQ(1, take_packed(consumer, 1, room.bytes, sizeof room.bytes, &info));
-  const kabi_packed_t *head = packed_at(room.bytes);
-  CHECK_EQ(0, head->header_count);
-  CHECK_EQ(64 + 8, head->size); /* key, value and padding */
-  CHECK(memcmp(room.bytes + 64, "keydata", 7) == 0);
-  kabi_batch_t *batch = NULL;
-  size_t count = 0;
-  take_batch(consumer, 1, &batch, &info);
-  GIVES(KABI_STATUS_BUFFER_TOO_SMALL, kabi_batch_headers(batch, 0, NULL, 0, &count, ERR));
-  CHECK_EQ(2, count);
-  kabi_batch_free(batch);
-  close_consumer(consumer);
-  end(producer);
-}
-
 TEST(packed_timestamps) {
   kabi_producer_t *producer = start(1);
   int32_t topic = topic_of(producer, "packed");

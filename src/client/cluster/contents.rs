@@ -181,7 +181,7 @@ fn put(
         }
     }
     let room = buffer.get_mut(contents.size..).unwrap_or_default();
-    match packed::encode(message, NO_TOPIC, true, room) {
+    match packed::encode(message, NO_TOPIC, room) {
         Ok(size) => {
             contents.count += 1;
             contents.size += size;

@@ -36,8 +36,6 @@ pub struct Settings {
     pub assignment_by_call: bool,
     pub events_max: usize,
     pub report_latency: bool,
-    /// Packed records carry their headers.
-    pub packed_headers: bool,
     /// How long a record may take to be delivered; `None` is without end.
     pub message_timeout: Option<Duration>,
     pub transactional: bool,
@@ -108,7 +106,6 @@ impl Config {
             assignment_by_call: self.set_value(own::ASSIGNMENT) == Some("apply"),
             events_max: usize::try_from(self.number(own::EVENTS_MAX)?).unwrap_or(1),
             report_latency: self.flag(own::REPORT_LATENCY)?,
-            packed_headers: self.flag(own::PACKED_HEADERS)?,
             message_timeout: match self.number(MESSAGE_TIMEOUT)? {
                 0 => None,
                 ms => Some(millis(ms)),

@@ -19,7 +19,6 @@ pub(super) const ASSIGNMENT: &str = "kafkabi.assignment";
 pub(super) const EVENTS_MAX: &str = "kafkabi.events.max";
 pub(super) const LOG: &str = "kafkabi.log";
 pub(super) const REPORT_LATENCY: &str = "kafkabi.report.latency";
-pub(super) const PACKED_HEADERS: &str = "kafkabi.packed.headers";
 
 /// The bounds of `kafkabi.events.max`, which also bound the default that is taken from
 /// `queue.buffering.max.messages` (where 0 means no bound at all).
@@ -66,17 +65,6 @@ pub(super) const OWN: &[Own] = &[
         range: None,
         for_: For::Both,
         text: "Where log lines go while KABI_EVENT_LOG is not in the event mask.",
-    },
-    Own {
-        name: PACKED_HEADERS,
-        kind: Kind::Boolean,
-        default: "true",
-        values: &["true", "false"],
-        range: None,
-        for_: For::Consumer,
-        text: "Whether kabi_consumer_poll_packed() packs the headers of records. Looking for them costs \
-               librdkafka an allocation a record even where there are none, which false spares a \
-               program that has no use for them.",
     },
     Own {
         name: REPORT_LATENCY,

@@ -77,8 +77,6 @@ struct Core {
     /// Only `handled` says that records are handled, not the next poll.
     explicit: bool,
     auto_commit: bool,
-    /// Packed records carry their headers.
-    packed_headers: bool,
     has_group: bool,
     closing: AtomicBool,
     /// A wake that no poll for records has seen yet.
@@ -147,7 +145,6 @@ impl Consumer {
             apply_by_call: settings.assignment_by_call,
             explicit: settings.handled_explicit,
             auto_commit: settings.auto_commit,
-            packed_headers: settings.packed_headers,
             has_group: settings.group_id.is_some(),
             closing: AtomicBool::new(false),
             woken: AtomicBool::new(false),

@@ -278,7 +278,7 @@ impl Core {
         for message in pull.withheld.iter().take(max) {
             let topic = self.number(&mut pull.numbers, message);
             let room = buffer.get_mut(written..).unwrap_or_default();
-            match packed::encode(message, topic, self.packed_headers, room) {
+            match packed::encode(message, topic, room) {
                 Ok(size) => written += size,
                 Err(size) => {
                     needed = size;

@@ -1,7 +1,7 @@
 //! Access control lists.
 
 use super::{
-    c_string, listed, made_or_why, pointers, result_of, status, sys, text_of, Ask, Asked, Op, Owned,
+    c_string, listed, made_or_why, result_of, status, sys, text_of, Ask, Asked, Op, Owned,
 };
 use crate::document::{
     failed, Acl, AclDeleted, AclFilter, AclFilterOutcome, AclOperation, AclOutcome, AclOutcomes,
@@ -24,17 +24,7 @@ impl Ask for AclsCreate {
             .iter()
             .map(new_acl)
             .collect::<Result<Vec<_>, _>>()?;
-        let mut list = pointers(&acls);
-        // SAFETY: all are alive; what is listed is copied.
-        unsafe {
-            sys::rd_kafka_CreateAcls(
-                to.rk(),
-                list.as_mut_ptr(),
-                list.len(),
-                options.as_ptr(),
-                to.queue.as_ptr(),
-            );
-        }
+        to.hand_over(sys::rd_kafka_CreateAcls, &acls, &options);
         Ok(())
     }
 
@@ -214,17 +204,7 @@ impl Ask for AclsDelete {
             .iter()
             .map(filter)
             .collect::<Result<Vec<_>, _>>()?;
-        let mut list = pointers(&filters);
-        // SAFETY: all are alive; what is listed is copied.
-        unsafe {
-            sys::rd_kafka_DeleteAcls(
-                to.rk(),
-                list.as_mut_ptr(),
-                list.len(),
-                options.as_ptr(),
-                to.queue.as_ptr(),
-            );
-        }
+        to.hand_over(sys::rd_kafka_DeleteAcls, &filters, &options);
         Ok(())
     }
 

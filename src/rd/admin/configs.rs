@@ -1,7 +1,7 @@
 //! Configurations of topics, brokers and groups.
 
 use super::{
-    c_string, listed, made, optional_text, pointers, refused, result_of, sys, take_error, text_of,
+    c_string, listed, made, optional_text, refused, result_of, sys, take_error, text_of,
     value_string, Ask, Asked, Op, Owned,
 };
 use crate::document::{
@@ -60,17 +60,7 @@ impl Ask for ConfigsDescribe {
             }
             resources.push(resource);
         }
-        let mut list = pointers(&resources);
-        // SAFETY: all are alive; what is listed is copied.
-        unsafe {
-            sys::rd_kafka_DescribeConfigs(
-                to.rk(),
-                list.as_mut_ptr(),
-                list.len(),
-                options.as_ptr(),
-                to.queue.as_ptr(),
-            );
-        }
+        to.hand_over(sys::rd_kafka_DescribeConfigs, &resources, &options);
         Ok(())
     }
 
@@ -185,17 +175,7 @@ impl Ask for ConfigsAlterIncremental {
             }
             resources.push(resource);
         }
-        let mut list = pointers(&resources);
-        // SAFETY: all are alive; what is listed is copied.
-        unsafe {
-            sys::rd_kafka_IncrementalAlterConfigs(
-                to.rk(),
-                list.as_mut_ptr(),
-                list.len(),
-                options.as_ptr(),
-                to.queue.as_ptr(),
-            );
-        }
+        to.hand_over(sys::rd_kafka_IncrementalAlterConfigs, &resources, &options);
         Ok(())
     }
 
@@ -251,17 +231,7 @@ impl Ask for ConfigsAlter {
             }
             resources.push(resource);
         }
-        let mut list = pointers(&resources);
-        // SAFETY: all are alive; what is listed is copied.
-        unsafe {
-            sys::rd_kafka_AlterConfigs(
-                to.rk(),
-                list.as_mut_ptr(),
-                list.len(),
-                options.as_ptr(),
-                to.queue.as_ptr(),
-            );
-        }
+        to.hand_over(sys::rd_kafka_AlterConfigs, &resources, &options);
         Ok(())
     }
 

@@ -1,8 +1,8 @@
 //! Consumer groups.
 
 use super::{
-    c_string, listed, made, node, operations, optional_text, pointers, result_of, status, sys,
-    take_error, text_of, Ask, Asked, Names, Op, Options,
+    c_string, listed, made, node, operations, optional_text, result_of, status, sys, take_error,
+    text_of, Ask, Asked, Names, Op, Options,
 };
 use crate::document::{
     failed, GroupDescription, GroupDescriptions, GroupListing, GroupListings, GroupMember,
@@ -225,17 +225,7 @@ impl Ask for GroupsDelete {
                 made(made_of, sys::rd_kafka_DeleteGroup_destroy)
             })
             .collect::<Result<Vec<_>, _>>()?;
-        let mut list = pointers(&groups);
-        // SAFETY: all are alive; what is listed is copied.
-        unsafe {
-            sys::rd_kafka_DeleteGroups(
-                to.rk(),
-                list.as_mut_ptr(),
-                list.len(),
-                options.as_ptr(),
-                to.queue.as_ptr(),
-            );
-        }
+        to.hand_over(sys::rd_kafka_DeleteGroups, &groups, &options);
         Ok(())
     }
 

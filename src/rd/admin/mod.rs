@@ -75,6 +75,32 @@ impl Asked<'_> {
     }
 }
 
+/// A function of librdkafka's that asks for an operation on a list of things.
+type AskFor<T> = unsafe extern "C" fn(
+    *mut sys::rd_kafka_t,
+    *mut *mut T,
+    usize,
+    *const sys::rd_kafka_AdminOptions_t,
+    *mut sys::rd_kafka_queue_t,
+);
+
+impl Asked<'_> {
+    /// Calls such a function.
+    fn hand_over<T>(&self, ask_for: AskFor<T>, things: &[Owned<T>], options: &Options) {
+        let mut list: Vec<*mut T> = things.iter().map(Owned::as_ptr).collect();
+        // SAFETY: all are alive; librdkafka's functions of this type copy what is listed.
+        unsafe {
+            ask_for(
+                self.rk(),
+                list.as_mut_ptr(),
+                list.len(),
+                options.as_ptr(),
+                self.queue.as_ptr(),
+            );
+        }
+    }
+}
+
 /// Whether an event is the answer of an operation.
 pub(super) fn is_answer(kind: i32) -> bool {
     const FIRST_ROW: std::ops::RangeInclusive<i32> = sys::RD_KAFKA_EVENT_CREATETOPICS_RESULT
@@ -173,11 +199,6 @@ impl Options {
         }
         Ok(self)
     }
-}
-
-/// The pointers of owned objects, as librdkafka takes arrays of them. It copies what they point to.
-fn pointers<T>(owned: &[Owned<T>]) -> Vec<*mut T> {
-    owned.iter().map(Owned::as_ptr).collect()
 }
 
 /// A property's value for librdkafka. It may be a secret, so the error does not repeat it.

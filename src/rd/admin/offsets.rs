@@ -36,16 +36,7 @@ impl Ask for GroupOffsetsList {
             unsafe { sys::rd_kafka_ListConsumerGroupOffsets_new(group.as_ptr(), list) },
             sys::rd_kafka_ListConsumerGroupOffsets_destroy,
         )?;
-        // SAFETY: all are alive; what is listed is copied.
-        unsafe {
-            sys::rd_kafka_ListConsumerGroupOffsets(
-                to.rk(),
-                [asked.as_ptr()].as_mut_ptr(),
-                1,
-                options.as_ptr(),
-                to.queue.as_ptr(),
-            );
-        }
+        to.hand_over(sys::rd_kafka_ListConsumerGroupOffsets, &[asked], &options);
         Ok(())
     }
 
@@ -122,16 +113,7 @@ impl Ask for GroupOffsetsAlter {
             unsafe { sys::rd_kafka_AlterConsumerGroupOffsets_new(group.as_ptr(), list.as_ptr()) },
             sys::rd_kafka_AlterConsumerGroupOffsets_destroy,
         )?;
-        // SAFETY: all are alive; what is listed is copied.
-        unsafe {
-            sys::rd_kafka_AlterConsumerGroupOffsets(
-                to.rk(),
-                [asked.as_ptr()].as_mut_ptr(),
-                1,
-                options.as_ptr(),
-                to.queue.as_ptr(),
-            );
-        }
+        to.hand_over(sys::rd_kafka_AlterConsumerGroupOffsets, &[asked], &options);
         Ok(())
     }
 
@@ -156,16 +138,7 @@ impl Ask for GroupOffsetsDelete {
             unsafe { sys::rd_kafka_DeleteConsumerGroupOffsets_new(group.as_ptr(), list.as_ptr()) },
             sys::rd_kafka_DeleteConsumerGroupOffsets_destroy,
         )?;
-        // SAFETY: all are alive; what is listed is copied.
-        unsafe {
-            sys::rd_kafka_DeleteConsumerGroupOffsets(
-                to.rk(),
-                [asked.as_ptr()].as_mut_ptr(),
-                1,
-                options.as_ptr(),
-                to.queue.as_ptr(),
-            );
-        }
+        to.hand_over(sys::rd_kafka_DeleteConsumerGroupOffsets, &[asked], &options);
         Ok(())
     }
 

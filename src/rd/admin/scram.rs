@@ -1,7 +1,7 @@
 //! SCRAM users. Passwords go to librdkafka, and nowhere else.
 
 use super::{
-    c_string, listed, made, pointers, result_of, status, sys, text_of, Ask, Asked, Names, Op, Owned,
+    c_string, listed, made, result_of, status, sys, text_of, Ask, Asked, Names, Op, Owned,
 };
 use crate::document::{
     failed, ScramCredential, ScramDeletion, ScramMechanism, ScramOutcome, ScramOutcomes,
@@ -86,17 +86,11 @@ impl Ask for ScramUsersAlter {
             .map(upsertion)
             .chain(self.deletions.iter().map(deletion))
             .collect::<Result<Vec<_>, _>>()?;
-        let mut list = pointers(&alterations);
-        // SAFETY: all are alive; what is listed is copied.
-        unsafe {
-            sys::rd_kafka_AlterUserScramCredentials(
-                to.rk(),
-                list.as_mut_ptr(),
-                list.len(),
-                options.as_ptr(),
-                to.queue.as_ptr(),
-            );
-        }
+        to.hand_over(
+            sys::rd_kafka_AlterUserScramCredentials,
+            &alterations,
+            &options,
+        );
         Ok(())
     }
 

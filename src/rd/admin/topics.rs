@@ -2,8 +2,8 @@
 
 use super::{c_string, listed, sys, text_of, value_string};
 use super::{
-    made, made_or_why, node, nodes, operations, pointers, refused, result_of, said, set, status,
-    Ask, Asked, Names, Op, Owned,
+    made, made_or_why, node, nodes, operations, refused, result_of, said, set, status, Ask, Asked,
+    Names, Op, Owned,
 };
 use crate::document::{
     failed, DeletedBefore, Election, LeadersElect, MorePartitions, NewTopic, PartitionDescription,
@@ -28,17 +28,7 @@ impl Ask for TopicsCreate {
             .iter()
             .map(new_topic)
             .collect::<Result<Vec<_>, _>>()?;
-        let mut list = pointers(&topics);
-        // SAFETY: all are alive; what is listed is copied.
-        unsafe {
-            sys::rd_kafka_CreateTopics(
-                to.rk(),
-                list.as_mut_ptr(),
-                list.len(),
-                options.as_ptr(),
-                to.queue.as_ptr(),
-            );
-        }
+        to.hand_over(sys::rd_kafka_CreateTopics, &topics, &options);
         Ok(())
     }
 
@@ -129,17 +119,7 @@ impl Ask for TopicsDelete {
                 made(made_of, sys::rd_kafka_DeleteTopic_destroy)
             })
             .collect::<Result<Vec<_>, _>>()?;
-        let mut list = pointers(&topics);
-        // SAFETY: all are alive; what is listed is copied.
-        unsafe {
-            sys::rd_kafka_DeleteTopics(
-                to.rk(),
-                list.as_mut_ptr(),
-                list.len(),
-                options.as_ptr(),
-                to.queue.as_ptr(),
-            );
-        }
+        to.hand_over(sys::rd_kafka_DeleteTopics, &topics, &options);
         Ok(())
     }
 
@@ -165,17 +145,7 @@ impl Ask for PartitionsCreate {
             .iter()
             .map(more_partitions)
             .collect::<Result<Vec<_>, _>>()?;
-        let mut list = pointers(&topics);
-        // SAFETY: all are alive; what is listed is copied.
-        unsafe {
-            sys::rd_kafka_CreatePartitions(
-                to.rk(),
-                list.as_mut_ptr(),
-                list.len(),
-                options.as_ptr(),
-                to.queue.as_ptr(),
-            );
-        }
+        to.hand_over(sys::rd_kafka_CreatePartitions, &topics, &options);
         Ok(())
     }
 
@@ -329,16 +299,7 @@ impl Ask for RecordsDelete {
             unsafe { sys::rd_kafka_DeleteRecords_new(list.as_ptr()) },
             sys::rd_kafka_DeleteRecords_destroy,
         )?;
-        // SAFETY: all are alive; what is listed is copied.
-        unsafe {
-            sys::rd_kafka_DeleteRecords(
-                to.rk(),
-                [records.as_ptr()].as_mut_ptr(),
-                1,
-                options.as_ptr(),
-                to.queue.as_ptr(),
-            );
-        }
+        to.hand_over(sys::rd_kafka_DeleteRecords, &[records], &options);
         Ok(())
     }
 
