@@ -646,6 +646,40 @@ typedef struct kabi_cluster_t kabi_cluster_t;
 #define KABI_PERSISTED_POSSIBLY 1
 /** The record was written and acknowledged as the acks property asks. */
 #define KABI_PERSISTED_YES 2
+/** A log line's context: it comes because of "generic" in the property debug. */
+#define KABI_DEBUG_GENERIC 1u
+/** A log line's context: it comes because of "broker" in the property debug. */
+#define KABI_DEBUG_BROKER 2u
+/** A log line's context: it comes because of "topic" in the property debug. */
+#define KABI_DEBUG_TOPIC 4u
+/** A log line's context: it comes because of "metadata" in the property debug. */
+#define KABI_DEBUG_METADATA 8u
+/** A log line's context: it comes because of "feature" in the property debug. */
+#define KABI_DEBUG_FEATURE 16u
+/** A log line's context: it comes because of "queue" in the property debug. */
+#define KABI_DEBUG_QUEUE 32u
+/** A log line's context: it comes because of "msg" in the property debug. */
+#define KABI_DEBUG_MSG 64u
+/** A log line's context: it comes because of "protocol" in the property debug. */
+#define KABI_DEBUG_PROTOCOL 128u
+/** A log line's context: it comes because of "cgrp" in the property debug. */
+#define KABI_DEBUG_CGRP 256u
+/** A log line's context: it comes because of "security" in the property debug. */
+#define KABI_DEBUG_SECURITY 512u
+/** A log line's context: it comes because of "fetch" in the property debug. */
+#define KABI_DEBUG_FETCH 1024u
+/** A log line's context: it comes because of "interceptor" in the property debug. */
+#define KABI_DEBUG_INTERCEPTOR 2048u
+/** A log line's context: it comes because of "plugin" in the property debug. */
+#define KABI_DEBUG_PLUGIN 4096u
+/** A log line's context: it comes because of "consumer" in the property debug. */
+#define KABI_DEBUG_CONSUMER 8192u
+/** A log line's context: it comes because of "admin" in the property debug. */
+#define KABI_DEBUG_ADMIN 16384u
+/** A log line's context: it comes because of "eos" in the property debug. */
+#define KABI_DEBUG_EOS 32768u
+/** A log line's context: it comes because of "mock" in the property debug. */
+#define KABI_DEBUG_MOCK 0x00010000u
 
 /**
  * One event, drained or handed to a handler.
@@ -664,7 +698,8 @@ typedef struct kabi_event_t {
   /**
    * REPORT: the token that the record was sent with. ASSIGNMENT: the generation that begins, as in
    * kabi_batch_info_t. COMMIT: the number from kabi_consumer_commit_async(). REQUEST: the request's
-   * number. THROTTLE: the broker's id.
+   * number. THROTTLE: the broker's id. LOG: the KABI_DEBUG_* bits of the contexts that the line belongs
+   * to, 0 for a line that comes without the property debug too (and for its newer words).
    */
   uint64_t token;
   /** REPORT: the record's offset in its partition, or KABI_OFFSET_INVALID if it is not known. */
@@ -1773,6 +1808,20 @@ kabi_status_t kabi_cluster_leader(kabi_cluster_t *cluster,
                                   kabi_error_t *error);
 
 /**
+ * Makes the next answer that tells a client about the leader of a partition name this broker (an id, or
+ * KABI_BROKER_NONE) and this epoch (-1 for none), whoever leads it: as brokers do whose metadata is stale.
+ * Each call is good for one answer more, to whichever client asks first.
+ *
+ * Errors: as kabi_cluster_leader(), and KABI_STATUS_ARGUMENT (an epoch below -1).
+ */
+kabi_status_t kabi_cluster_leader_answer(kabi_cluster_t *cluster,
+                                         const char *topic,
+                                         int32_t partition,
+                                         int32_t broker,
+                                         int32_t leader_epoch,
+                                         kabi_error_t *error);
+
+/**
  * Makes a broker (an id) the follower that the leader of a partition sends every consumer to for
  * reading, whatever its client.rack says; KABI_BROKER_NONE ends that. Consumers notice with their next
  * answer from the leader.
@@ -2180,6 +2229,59 @@ kabi_status_t kabi_admin_partitions_add(kabi_admin_t *admin,
                                         int32_t timeout_ms,
                                         kabi_error_t *error);
 
+/* ---- Functions: cluster_brokers ---- */
+
+/**
+ * Adds a broker with an id of 1 to 10,000 that no other has, on a port of 127.0.0.1 that the system chooses.
+ * There may be 100 at most. The copies of all partitions are spread over the brokers anew, and leaders
+ * chosen among them; clients learn of the broker with the metadata that they ask for next.
+ *
+ * Errors: KABI_STATUS_ARGUMENT, KABI_STATUS_SYSTEM (no socket to be had).
+ */
+kabi_status_t kabi_cluster_broker_add(kabi_cluster_t *cluster,
+                                      int32_t broker,
+                                      kabi_error_t *error);
+
+/**
+ * Removes a broker (an id) for good: its connections are closed, what it coordinates goes to others, and the
+ * copies of all partitions are spread over the others anew, with leaders chosen among them. Records are
+ * kept. One of the brokers that kabi_cluster_bootstrap() names has to stay.
+ *
+ * Errors: KABI_STATUS_ARGUMENT.
+ */
+kabi_status_t kabi_cluster_broker_remove(kabi_cluster_t *cluster,
+                                         int32_t broker,
+                                         kabi_error_t *error);
+
+/**
+ * Chooses the address at which a broker (an id) says that it is, as behind a proxy or with a mistake in
+ * advertised.listeners. It stays where it is: kabi_cluster_bootstrap() names that place, and clients go
+ * to the new one once they have asked for metadata.
+ *
+ * `host` is a name or an IPv4 address of 1 to 127 bytes, `port` 1 to 65,535.
+ *
+ * Errors: KABI_STATUS_ARGUMENT.
+ */
+kabi_status_t kabi_cluster_broker_address(kabi_cluster_t *cluster,
+                                          int32_t broker,
+                                          const char *host,
+                                          int32_t port,
+                                          kabi_error_t *error);
+
+/**
+ * Lets brokers ask clients for metrics (KIP-714), as real ones do that are set up for it: `metrics` has
+ * `count` (1 to 1,000) beginnings of metric names, of which "" stands for all; clients send them every
+ * `interval_ms` milliseconds, 1 to 600,000. What comes is only counted, as requests of the kind
+ * KABI_REQUEST_PUSH_TELEMETRY. For clients that connect after this; once for each cluster.
+ *
+ * Errors: KABI_STATUS_ARGUMENT, KABI_STATUS_STATE (it asks for metrics already).
+ */
+kabi_status_t kabi_cluster_telemetry(kabi_cluster_t *cluster,
+                                     const char *const *metrics,
+                                     size_t count,
+                                     int32_t interval_ms,
+                                     kabi_error_t *error);
+
 /* ---- Functions: consumer_assignment ---- */
 
 /**
@@ -2337,6 +2439,17 @@ kabi_status_t kabi_consumer_group_metadata(kabi_consumer_t *consumer,
                                            size_t *length,
                                            kabi_error_t *error);
 
+/**
+ * Writes the group's generation to `generation`, as this member knows it: each time the group decides anew
+ * who has which partitions it grows. With group.protocol=consumer it is the member's epoch. Below 0 while
+ * the consumer is no member. (The generation of kabi_batch_info_t is another number, the consumer's own.)
+ *
+ * Errors: KABI_STATUS_UNKNOWN_GROUP without the property group.id.
+ */
+kabi_status_t kabi_consumer_group_generation(kabi_consumer_t *consumer,
+                                             int32_t *generation,
+                                             kabi_error_t *error);
+
 /* ---- Functions: consumer_offsets ---- */
 
 /**
@@ -2478,7 +2591,9 @@ kabi_status_t kabi_consumer_lag(kabi_consumer_t *consumer,
  *
  * Errors: KABI_STATUS_INTERRUPTED (a wake), KABI_STATUS_BUSY (another thread polls for records),
  * KABI_STATUS_REENTERED (inside a handler that such a poll runs), KABI_STATUS_CALLBACK_FAILED (a handler
- * returned not 0; no record is lost), KABI_STATUS_STATE (a change waits to be applied), KABI_STATUS_CLOSED, and a fatal error with its own code.
+ * returned not 0; no record is lost), KABI_STATUS_STATE (a change waits to be applied), KABI_STATUS_CLOSED,
+ * KABI_STATUS_SYSTEM (no handle is left for the batch; nothing was handed out), and a fatal error with its
+ * own code.
  */
 kabi_status_t kabi_consumer_poll(kabi_consumer_t *consumer,
                                  size_t max_records,
@@ -2570,12 +2685,54 @@ kabi_status_t kabi_batch_headers(kabi_batch_t *batch,
                                  kabi_error_t *error);
 
 /**
+ * Writes the id of the broker that record `index` of a batch came from to `broker`: the partition's leader, or
+ * the follower that was read from. -1 if it is not known, as for some entries.
+ *
+ * Errors: KABI_STATUS_ARGUMENT (the batch has no such record).
+ */
+kabi_status_t kabi_batch_broker(kabi_batch_t *batch,
+                                size_t index,
+                                int32_t *broker,
+                                kabi_error_t *error);
+
+/**
  * Frees a batch: its records' pointers are invalid from here on. Says nothing about whether they are
  * handled. The handle may be NULL or stale. Any thread may call it.
  *
  * May be NULL: batch.
  */
 void kabi_batch_free(kabi_batch_t *batch);
+
+/* ---- Functions: credentials ---- */
+
+/**
+ * Gives a producer another user name and password, in place of the properties sasl.username and
+ * sasl.password: for a password that changes while the program runs. Connections made from now on use
+ * them, and those waiting for their next try are tried at once; connections that stand are left alone.
+ * Whether brokers accept them is told as for the first ones, by KABI_EVENT_ERROR.
+ *
+ * Both are NUL-terminated UTF-8, up to 32 KiB, and are copied; they appear in no log line, error or
+ * document. Any thread may call it, a handler as well.
+ *
+ * Errors: KABI_STATUS_ARGUMENT (one is empty), KABI_STATUS_STATE (security.protocol is not sasl_plaintext or
+ * sasl_ssl, or sasl.mechanisms not PLAIN or SCRAM).
+ */
+kabi_status_t kabi_producer_credentials_set(kabi_producer_t *producer,
+                                            const char *username,
+                                            const char *password,
+                                            kabi_error_t *error);
+
+/** As kabi_producer_credentials_set(), for a consumer. */
+kabi_status_t kabi_consumer_credentials_set(kabi_consumer_t *consumer,
+                                            const char *username,
+                                            const char *password,
+                                            kabi_error_t *error);
+
+/** As kabi_producer_credentials_set(), for an admin. One on top of another client changes that one's. */
+kabi_status_t kabi_admin_credentials_set(kabi_admin_t *admin,
+                                         const char *username,
+                                         const char *password,
+                                         kabi_error_t *error);
 
 /* ---- Functions: metrics ---- */
 

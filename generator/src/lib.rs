@@ -3,7 +3,7 @@
 //!
 //! `source` parses, `doc` reads doc comments and their tags, `resolve` checks and turns the IR into
 //! the `model`, `layout` computes C layouts. Each emitter is a file that turns the model into
-//! text: `header`, `java`, `json`, `statuses`.
+//! text: `header`, `java`, `json`, `lisp`, `statuses`.
 
 mod constant;
 mod doc;
@@ -11,6 +11,7 @@ mod header;
 mod java;
 mod json;
 mod layout;
+mod lisp;
 mod model;
 mod resolve;
 mod source;
@@ -52,6 +53,7 @@ pub fn generate(root: &Path) -> Result<Vec<Output>, Vec<String>> {
             text: statuses::emit(&model),
         },
     ];
+    outputs.extend(lisp::emit(&model)?);
     outputs.extend(java::emit(&model));
     Ok(outputs)
 }

@@ -31,6 +31,29 @@ pub unsafe extern "C" fn kabi_cluster_leader(
     })
 }
 
+/// Makes the next answer that tells a client about the leader of a partition name this broker (an id, or
+/// KABI_BROKER_NONE) and this epoch (-1 for none), whoever leads it: as brokers do whose metadata is stale.
+/// Each call is good for one answer more, to whichever client asks first.
+///
+/// Errors: as kabi_cluster_leader(), and KABI_STATUS_ARGUMENT (an epoch below -1).
+#[no_mangle]
+pub unsafe extern "C" fn kabi_cluster_leader_answer(
+    cluster: *mut kabi_cluster_t,
+    topic: *const c_char,
+    partition: i32,
+    broker: i32,
+    leader_epoch: i32,
+    error: *mut kabi_error_t,
+) -> kabi_status_t {
+    call(error, || {
+        with(cluster, Mode::Any, |cluster: &Cluster, _| {
+            // SAFETY: by this function's contract.
+            let topic = unsafe { text(topic, NAME_MAX, "the topic name") }?;
+            cluster.leader_answer(topic, partition, broker, leader_epoch)
+        })
+    })
+}
+
 /// Makes a broker (an id) the follower that the leader of a partition sends every consumer to for
 /// reading, whatever its client.rack says; KABI_BROKER_NONE ends that. Consumers notice with their next
 /// answer from the leader.

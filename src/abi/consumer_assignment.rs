@@ -290,3 +290,24 @@ pub unsafe extern "C" fn kabi_consumer_group_metadata(
         })
     })
 }
+
+/// Writes the group's generation to `generation`, as this member knows it: each time the group decides anew
+/// who has which partitions it grows. With group.protocol=consumer it is the member's epoch. Below 0 while
+/// the consumer is no member. (The generation of kabi_batch_info_t is another number, the consumer's own.)
+///
+/// Errors: KABI_STATUS_UNKNOWN_GROUP without the property group.id.
+#[no_mangle]
+pub unsafe extern "C" fn kabi_consumer_group_generation(
+    consumer: *mut kabi_consumer_t,
+    generation: *mut i32,
+    error: *mut kabi_error_t,
+) -> kabi_status_t {
+    call(error, || {
+        with_open(consumer, |consumer: &Consumer, _| {
+            // SAFETY: by this function's contract.
+            let mut generation = unsafe { out(generation, "generation") }?;
+            generation.set(consumer.group_generation()?);
+            Ok(())
+        })
+    })
+}

@@ -3,7 +3,7 @@
 use super::arguments::{out, slice_mut, timeout};
 use super::boundary::{call, quiet};
 use super::events::{self, Target};
-use super::handles::{insert, remove, with, with_open, Always, ClientObject, Object};
+use super::handles::{remove, reserve, with, with_open, Always, ClientObject, Object};
 use crate::client::consumer::{Consumer, HeldBatch, PackedBatch};
 use crate::error::{Error, Result};
 use crate::handle::Mode;
@@ -49,7 +49,9 @@ fn dispatch(always: &Always) -> Result<()> {
 ///
 /// Errors: KABI_STATUS_INTERRUPTED (a wake), KABI_STATUS_BUSY (another thread polls for records),
 /// KABI_STATUS_REENTERED (inside a handler that such a poll runs), KABI_STATUS_CALLBACK_FAILED (a handler
-/// returned not 0; no record is lost), KABI_STATUS_STATE (a change waits to be applied), KABI_STATUS_CLOSED, and a fatal error with its own code.
+/// returned not 0; no record is lost), KABI_STATUS_STATE (a change waits to be applied), KABI_STATUS_CLOSED,
+/// KABI_STATUS_SYSTEM (no handle is left for the batch; nothing was handed out), and a fatal error with its
+/// own code.
 #[no_mangle]
 pub unsafe extern "C" fn kabi_consumer_poll(
     consumer: *mut kabi_consumer_t,
@@ -66,6 +68,8 @@ pub unsafe extern "C" fn kabi_consumer_poll(
             batch.set(std::ptr::null_mut());
             info.set(kabi_batch_info_t::default());
             let wait = timeout(timeout_ms)?;
+            // Before anything is pulled that would be lost without a handle.
+            let place = reserve()?;
             let Some(held) = consumer.poll(max_records, wait, || dispatch(always))? else {
                 return Ok(());
             };
@@ -77,7 +81,7 @@ pub unsafe extern "C" fn kabi_consumer_poll(
                 count: views.len(),
                 ..Default::default()
             };
-            batch.set(insert(Object::Batch(held))?);
+            batch.set(place.fill(Object::Batch(held)));
             info.set(told);
             Ok(())
         })
@@ -282,6 +286,27 @@ pub unsafe extern "C" fn kabi_batch_headers(
                     format!("the record has {found} headers, there is room for {capacity}"),
                 ));
             }
+            Ok(())
+        })
+    })
+}
+
+/// Writes the id of the broker that record `index` of a batch came from to `broker`: the partition's leader, or
+/// the follower that was read from. -1 if it is not known, as for some entries.
+///
+/// Errors: KABI_STATUS_ARGUMENT (the batch has no such record).
+#[no_mangle]
+pub unsafe extern "C" fn kabi_batch_broker(
+    batch: *mut kabi_batch_t,
+    index: usize,
+    broker: *mut i32,
+    error: *mut kabi_error_t,
+) -> kabi_status_t {
+    call(error, || {
+        with(batch, Mode::Any, |batch: &HeldBatch, _| {
+            // SAFETY: by this function's contract.
+            let mut broker = unsafe { out(broker, "broker") }?;
+            broker.set(batch.broker(index)?);
             Ok(())
         })
     })

@@ -8,10 +8,11 @@ use crate::client::cluster::Cluster;
 use crate::client::config::Config;
 use crate::client::consumer::{Consumer, HeldBatch};
 use crate::client::events::Events;
-use crate::client::lifetime::{self, lock, Control};
+use crate::client::lifetime::{lock, Control};
 use crate::client::producer::Producer;
+use crate::client::threads;
 use crate::error::{Error, Result};
-use crate::handle::{Guard, Kind, Mode, Refusal, Table};
+use crate::handle::{Guard, Kind, Mode, Refusal, Reserved, Table};
 use crate::rd::fork;
 use crate::record::{
     kabi_admin_t, kabi_batch_t, kabi_cluster_t, kabi_config_t, kabi_consumer_t, kabi_producer_t,
@@ -20,6 +21,7 @@ use crate::status::{
     KABI_STATUS_CLOSED, KABI_STATUS_FORKED, KABI_STATUS_HANDLE, KABI_STATUS_SYSTEM,
     KABI_STATUS_WRONG_TYPE,
 };
+use std::marker::PhantomData;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -251,16 +253,41 @@ where
     remove(handle);
 }
 
-/// Takes an object in. The handle crosses as a pointer.
-pub fn insert<T: HandleType>(object: Object) -> Result<*mut T> {
+/// A handle for an object that is yet to come, given back unless it does.
+pub struct Place<T> {
+    reserved: Reserved<'static, Object>,
+    handle: PhantomData<*mut T>,
+}
+
+impl<T: HandleType> Place<T> {
+    /// Takes an object in. The handle crosses as a pointer.
+    pub fn fill(self, object: Object) -> *mut T {
+        self.reserved.fill(T::KIND, object) as *mut T
+    }
+}
+
+/// Sees to it that there is a handle, before something is done that can't be taken back.
+pub fn reserve<T: HandleType>() -> Result<Place<T>> {
     watch_forks()?;
-    let handle = TABLE.insert(T::KIND, object).map_err(|_full| {
+    let full = |_| {
         Error::new(
             KABI_STATUS_SYSTEM,
             "no handle is left: free some that are not needed any more",
         )
-    })?;
-    Ok(handle as *mut T)
+    };
+    #[cfg(feature = "test-hooks")]
+    if super::test_hooks::no_handle_is_left() {
+        return Err(full(crate::handle::Full));
+    }
+    Ok(Place {
+        reserved: TABLE.reserve().map_err(full)?,
+        handle: PhantomData,
+    })
+}
+
+/// Takes an object in. The handle crosses as a pointer.
+pub fn insert<T: HandleType>(object: Object) -> Result<*mut T> {
+    Ok(reserve()?.fill(object))
 }
 
 /// Makes a handle stale. NULL, stale and foreign ones are left alone, as every free promises.
@@ -317,6 +344,6 @@ pub fn free_all_clusters() {
 fn watch_forks() -> Result<()> {
     fork::watch(|| {
         TABLE.mark_forked();
-        lifetime::after_fork();
+        threads::after_fork();
     })
 }

@@ -3,7 +3,8 @@
 use super::arguments::{slice, timeout};
 use super::boundary::{call, quiet};
 use super::handles::{free_all_clients, free_all_clusters, remove_all};
-use crate::client::lifetime::{deadline_of, wait_for_all};
+use crate::client::lifetime::deadline_of;
+use crate::client::threads::wait_for_all;
 use crate::error::{Error, Result};
 use crate::record::{
     kabi_batch_info_t, kabi_batch_t, kabi_error_t, kabi_event_t, kabi_header_t, kabi_message_t,
@@ -142,7 +143,7 @@ pub unsafe extern "C" fn kabi_shutdown(timeout_ms: i32, error: *mut kabi_error_t
         waited.map_err(|left| {
             let error = Error::timed_out("shutdown", timeout_ms);
             Error {
-                message: format!("{}; {left} clients are still ending", error.message),
+                message: format!("{}; {left} threads have not ended", error.message),
                 ..error
             }
         })

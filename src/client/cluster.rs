@@ -2,19 +2,20 @@
 //! librdkafka's mock cluster would accept in silence, and spaces calls that would make it sleep. Here are
 //! brokers and topics; faults, placement, groups and what is read back are in the modules below.
 
+mod brokers;
 mod contents;
 mod faults;
 mod groups;
 mod placement;
 mod requests;
 
+use brokers::Brokers;
 pub use contents::Contents;
 pub use faults::ERRORS_MAX;
 
 use crate::client::lifetime::lock;
 use crate::error::{Error, Result};
 use crate::rd::mock::Mock;
-use crate::record::KABI_BROKER_ALL;
 use crate::status::{KABI_STATUS_CLOSED, KABI_STATUS_UNKNOWN_TOPIC_OR_PART};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,7 +32,6 @@ const GAP: Duration = Duration::from_micros(200);
 
 pub struct Cluster {
     state: Mutex<State>,
-    brokers: i32,
     bootstrap: String,
     /// It is being freed: calls that wait give up.
     ending: AtomicBool,
@@ -40,6 +40,7 @@ pub struct Cluster {
 struct State {
     mock: Mock,
     last: Instant,
+    brokers: Brokers,
     /// The topics made by `create_topic`, and how many partitions each has. The mock cluster can't be
     /// asked for its topics, and its calls make those that it doesn't have.
     topics: HashMap<String, i32>,
@@ -56,11 +57,11 @@ impl Cluster {
         let state = Mutex::new(State {
             mock,
             last: Instant::now(),
+            brokers: Brokers::new(brokers),
             topics: HashMap::new(),
         });
         Ok(Cluster {
             state,
-            brokers,
             bootstrap,
             ending: AtomicBool::new(false),
         })
@@ -74,47 +75,17 @@ impl Cluster {
     pub fn create_topic(&self, name: &str, partitions: i32, replication: i32) -> Result<()> {
         topic_name(name)?;
         in_range("the number of partitions", partitions, 1, PARTITIONS_MAX)?;
-        in_range(
-            "the replication (at most one copy a broker)",
-            replication,
-            1,
-            self.brokers,
-        )?;
         self.change(|state| {
+            in_range(
+                "the replication (at most one copy a broker)",
+                replication,
+                1,
+                state.brokers.count(),
+            )?;
             state.mock.create_topic(name, partitions, replication)?;
             state.topics.insert(name.to_owned(), partitions);
             Ok(())
         })
-    }
-
-    /// Leaders stay where they are.
-    pub fn broker_down(&self, broker: i32) -> Result<()> {
-        self.known_broker(broker)?;
-        self.call(|mock| mock.broker_down(broker))
-    }
-
-    pub fn broker_up(&self, broker: i32) -> Result<()> {
-        self.known_broker(broker)?;
-        self.call(|mock| mock.broker_up(broker))
-    }
-
-    pub fn latency(&self, broker: i32, ms: i32) -> Result<()> {
-        self.known_broker(broker)?;
-        in_range("the latency in ms", ms, 0, LATENCY_MAX_MS)?;
-        self.call(|mock| mock.set_latency(broker, ms))
-    }
-
-    /// What clients are told of a broker, or of all.
-    pub fn rack(&self, broker: i32, rack: &str) -> Result<()> {
-        const MAX: usize = 255;
-        self.known_broker(broker)?;
-        if rack.len() > MAX {
-            return Err(Error::argument(format!(
-                "the rack is {} bytes long, more than {MAX}",
-                rack.len()
-            )));
-        }
-        self.call(|mock| mock.set_rack(broker, rack))
     }
 
     /// Calls that wait give up, as the cluster is about to go.
@@ -130,25 +101,6 @@ impl Cluster {
             ));
         }
         Ok(())
-    }
-
-    fn known_broker(&self, broker: i32) -> Result<()> {
-        if broker == KABI_BROKER_ALL || (1..=self.brokers).contains(&broker) {
-            return Ok(());
-        }
-        Err(Error::argument(format!(
-            "there is no broker {broker}: ids are 1 to {}, or KABI_BROKER_ALL",
-            self.brokers
-        )))
-    }
-
-    fn one_broker(&self, broker: i32) -> Result<()> {
-        if broker == KABI_BROKER_ALL {
-            return Err(Error::argument(
-                "KABI_BROKER_ALL stands for no single broker, which is asked for here",
-            ));
-        }
-        self.known_broker(broker)
     }
 
     fn call(&self, work: impl FnOnce(&Mock) -> Result<()>) -> Result<()> {

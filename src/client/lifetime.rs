@@ -2,7 +2,6 @@
 //! there, so that no thread of the program ever waits for librdkafka's threads, and a client that can't
 //! be destroyed yet (live batches, a call still inside) delays no other.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 
@@ -179,63 +178,5 @@ impl Drop for News {
         // The waiter counts the holders under this lock, so it can't miss the news.
         let _state = lock(&self.0.state);
         self.0.changed.notify_all();
-    }
-}
-
-/// How many service threads run in this process.
-static RUNNING: AtomicUsize = AtomicUsize::new(0);
-static FORKS: AtomicUsize = AtomicUsize::new(0);
-
-/// Where `wait_for_all` waits. A lock may be held by another thread at the moment of a fork, and then
-/// stays locked in the child for good, so each generation of forks has its own.
-static ENDINGS: [(Mutex<()>, Condvar); 64] = [const { (Mutex::new(()), Condvar::new()) }; 64];
-
-fn endings() -> &'static (Mutex<()>, Condvar) {
-    let [first, ..] = &ENDINGS;
-    ENDINGS
-        .get(FORKS.load(Ordering::SeqCst) % ENDINGS.len())
-        .unwrap_or(first)
-}
-
-/// To be called in a forked child before anything else: the parent's threads are not there. Only stores
-/// to atomics.
-pub fn after_fork() {
-    FORKS.fetch_add(1, Ordering::SeqCst);
-    RUNNING.store(0, Ordering::SeqCst);
-}
-
-/// Counts a service thread for as long as it lives.
-pub struct Running(());
-
-impl Running {
-    pub fn begin() -> Running {
-        RUNNING.fetch_add(1, Ordering::SeqCst);
-        Running(())
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        RUNNING.fetch_sub(1, Ordering::SeqCst);
-        let (mutex, condvar) = endings();
-        let _guard = lock(mutex);
-        condvar.notify_all();
-    }
-}
-
-/// Waits until every client's service thread has ended. Otherwise how many are left when the time is up.
-pub fn wait_for_all(deadline: Option<Instant>) -> Result<(), usize> {
-    let (mutex, condvar) = endings();
-    let mut guard = lock(mutex);
-    loop {
-        let left = RUNNING.load(Ordering::SeqCst);
-        if left == 0 {
-            return Ok(());
-        }
-        let (next, in_time) = wait_until(condvar, guard, deadline);
-        guard = next;
-        if !in_time {
-            return Err(left);
-        }
     }
 }

@@ -1,13 +1,14 @@
 //! The service thread that each client owns: it blocks on librdkafka's event queue, turns what comes into
 //! events of ours, and at the end waits until it is alone with the client and destroys it.
 
+use crate::client::contexts;
 use crate::client::events::{Events, Told};
 use crate::client::hints;
-use crate::client::lifetime::{Control, Running};
+use crate::client::lifetime::Control;
+use crate::client::threads;
 use crate::error::{flags_from, flags_of, Error, Result};
 use crate::rd::client::{Client, Throttled};
 use crate::rd::queue::{Event, EventKind, Queue};
-use crate::rd::signals;
 use crate::record::{KABI_EVENT_THROTTLE, KABI_EVENT_TOKEN};
 use crate::status::{KABI_STATUS_FATAL, KABI_STATUS_SYSTEM};
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -29,6 +30,10 @@ pub trait Served: Send + Sync + 'static {
     fn client(&self) -> &Client;
     /// Nothing is under way any more that an event is to tell of.
     fn is_settled(&self) -> bool;
+    /// Does what is due, and tells when to look again if nothing comes before.
+    fn look(&self) -> Option<Duration> {
+        None
+    }
     /// The last moment to tell of what is not settled.
     fn give_up(&self) {}
 }
@@ -39,13 +44,11 @@ pub fn start<C: Served>(
     core: Arc<C>,
     take: impl FnMut(&C, Event) + Send + 'static,
 ) -> Result<()> {
-    let running = Running::begin();
-    signals::spawn(name, move || run(core, take, running))
-        .map(drop)
+    threads::spawn(name, move || run(core, take))
         .map_err(|e| Error::new(KABI_STATUS_SYSTEM, format!("starting a thread: {e}")))
 }
 
-fn run<C: Served>(core: Arc<C>, mut take: impl FnMut(&C, Event), running: Running) {
+fn run<C: Served>(core: Arc<C>, mut take: impl FnMut(&C, Event)) {
     let mut serve = |timeout| {
         let Some(event) = core.queue().poll(timeout) else {
             return false;
@@ -57,10 +60,12 @@ fn run<C: Served>(core: Arc<C>, mut take: impl FnMut(&C, Event), running: Runnin
         true
     };
     while !core.control().is_stopping() {
-        serve(None);
+        serve(core.look());
     }
     let deadline = Instant::now() + LAST_EVENTS;
-    while Instant::now() < deadline && (serve(Some(LOOK_AGAIN)) || !core.is_settled()) {}
+    while Instant::now() < deadline && (serve(Some(LOOK_AGAIN)) || !core.is_settled()) {
+        core.look();
+    }
     let control = Arc::clone(core.control());
     core.give_up();
     core.events().finish();
@@ -68,7 +73,6 @@ fn run<C: Served>(core: Arc<C>, mut take: impl FnMut(&C, Event), running: Runnin
     control.wait_for_sole(&core);
     drop(core);
     control.set_ended();
-    drop(running);
 }
 
 /// Errors, log lines, statistics and requests for a token. Others are of no use here and dropped.
@@ -78,7 +82,8 @@ pub fn take_common<C: Served>(core: &C, event: &Event) {
         EventKind::Error => take_error(core.client(), events, event),
         EventKind::Log => {
             if let Some(line) = event.log() {
-                events.push_line(line.level, format!("{}: {}", line.facility, line.text));
+                let text = format!("{}: {}", line.facility, line.text);
+                events.push_line(line.level, contexts::bits_of(&line.contexts), text);
             }
         }
         EventKind::Statistics => events.push_statistics(event.statistics()),

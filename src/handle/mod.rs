@@ -39,7 +39,7 @@ use std::fmt;
 use std::num::NonZeroU8;
 
 pub use guard::Guard;
-pub use table::{Limits, Table};
+pub use table::{Limits, Reserved, Table};
 
 /// The type of an object as the handle carries it: 1 to 255. Zero is no kind, so that neither NULL
 /// nor a real user-space pointer, whose top byte is zero, is ever a handle.

@@ -88,6 +88,14 @@ impl<O> Slots<O> {
         self.pop().or_else(|| self.unused())
     }
 
+    /// Takes back a slot that was allocated and had no object. In a child of a fork it is not used again, as
+    /// all slots of before.
+    pub fn give_back(&self, slot: &Slot<O>) {
+        if slot.state.load(SeqCst) & word::FORKED == 0 {
+            self.push(slot);
+        }
+    }
+
     /// Takes back a slot whose object was taken: free for the next generation, or retired when
     /// there is none left.
     pub fn release(&self, slot: &Slot<O>) {

@@ -53,13 +53,13 @@ impl<O> Table<O> {
 
     /// Takes an object in and gives its handle, which is never 0.
     pub fn insert(&self, kind: Kind, object: O) -> Result<u64, Full> {
+        Ok(self.reserve()?.fill(kind, object))
+    }
+
+    /// A place for an object that is yet to come, so that there is one for it when it does.
+    pub fn reserve(&self) -> Result<Reserved<'_, O>, Full> {
         let slot = self.slots.allocate().ok_or(Full)?;
-        let generation = word::generation(slot.state.load(SeqCst));
-        // SAFETY: the slot was just allocated.
-        unsafe { slot.put(object) };
-        self.alive.0.fetch_add(1, SeqCst);
-        slot.state.store(word::live(kind, generation), SeqCst);
-        Ok(word::handle(kind, slot.index, generation))
+        Ok(Reserved { table: self, slot })
     }
 
     /// Lets a call in. The object stays until the guard is dropped, whoever removes the handle
@@ -178,6 +178,33 @@ impl<O> Table<O> {
         // Last, because what runs here may call the table, fork or panic.
         let _departure = Departure(&self.alive.0);
         drop(object);
+    }
+}
+
+/// A place in the table without an object. It is given back when this is dropped.
+pub struct Reserved<'t, O> {
+    table: &'t Table<O>,
+    slot: &'t Slot<O>,
+}
+
+impl<O> Reserved<'_, O> {
+    /// Takes an object in and gives its handle, which is never 0.
+    pub fn fill(self, kind: Kind, object: O) -> u64 {
+        let (table, slot) = (self.table, self.slot);
+        // The slot is the object's now.
+        std::mem::forget(self);
+        let generation = word::generation(slot.state.load(SeqCst));
+        // SAFETY: the slot was allocated for this reservation, which gives it up.
+        unsafe { slot.put(object) };
+        table.alive.0.fetch_add(1, SeqCst);
+        slot.state.store(word::live(kind, generation), SeqCst);
+        word::handle(kind, slot.index, generation)
+    }
+}
+
+impl<O> Drop for Reserved<'_, O> {
+    fn drop(&mut self) {
+        self.table.slots.give_back(self.slot);
     }
 }
 

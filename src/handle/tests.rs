@@ -244,6 +244,36 @@ fn a_full_table_takes_more_once_a_handle_is_removed() {
 }
 
 #[test]
+fn a_reserved_place_is_kept_and_given_back() {
+    let (table, drops) = (Table::with_limits(small(2, 32, 7)), Drops::default());
+    let first = table.insert(APPLE, drops.object()).unwrap();
+    let place = table.reserve().ok().unwrap();
+    assert!(table.reserve().is_err());
+    assert_eq!(table.insert(APPLE, drops.object()), Err(Full));
+    // It is no object and no handle yet.
+    assert_eq!((table.alive(), table.handles(None)), (1, vec![first]));
+    drop(place);
+    // Given back without a generation spent, however often.
+    for _ in 0..10 {
+        drop(table.reserve().ok().unwrap());
+    }
+    let second = table.reserve().ok().unwrap().fill(PEAR, drops.object());
+    assert_eq!(word::generation(second), 7);
+    assert_eq!(refused(&table, second, PEAR, Mode::Open), None);
+    assert_eq!(table.alive(), 2);
+    table.remove(second, PEAR).unwrap();
+    assert_eq!(
+        refused(&table, second, PEAR, Mode::Open),
+        Some(Refusal::Unknown)
+    );
+    // One of before a fork is not used again.
+    let place = table.reserve().ok().unwrap();
+    table.mark_forked();
+    drop(place);
+    assert!(table.reserve().is_err());
+}
+
+#[test]
 fn many_objects_are_each_found_under_their_handle() {
     let table = Table::new();
     let handles: Vec<u64> = (0..5_000)

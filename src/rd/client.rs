@@ -352,13 +352,40 @@ impl Client {
     }
 }
 
+impl Client {
+    /// At the end, lets go of commits that wait for a coordinator which can't be had. librdkafka would keep
+    /// them, and spin on a thread, until `session.timeout.ms` has passed; nothing else needs that any more.
+    fn give_up_commits(&self) {
+        if self.is_consumer_closed() {
+            return;
+        }
+        let mut text: [c_char; 128] = [0; 128];
+        // SAFETY: the client is alive, and its configuration with it; the strings are terminated, the buffer
+        // has the given size. librdkafka calls this configuration read-only, since most of it is only used
+        // when a client is made. This property is one aligned int, which its main thread reads anew at each
+        // look whether the group has ended, so that it sees the one value or the other.
+        unsafe {
+            sys::rd_kafka_conf_set(
+                sys::rd_kafka_conf(self.as_ptr()).cast_mut(),
+                c"session.timeout.ms".as_ptr(),
+                c"1".as_ptr(),
+                text.as_mut_ptr(),
+                text.len(),
+            );
+        }
+    }
+}
+
 impl Drop for Client {
     fn drop(&mut self) {
         // A consumer that could not leave its group in time would make a plain destroy wait for the
         // session time-out; one that has left has nothing more to close.
         let flags = match self.kind {
             Kind::Producer | Kind::Admin => 0,
-            Kind::Consumer => sys::RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE,
+            Kind::Consumer => {
+                self.give_up_commits();
+                sys::RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE
+            }
         };
         // SAFETY: the last holder is gone, so nothing points into the client any more.
         unsafe { sys::rd_kafka_destroy_flags(self.as_ptr(), flags) };

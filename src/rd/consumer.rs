@@ -101,6 +101,13 @@ impl Client {
         }
     }
 
+    /// Fills in how far the queue of records was read, markers of transactions included; a negative number
+    /// for a partition of which nothing was read.
+    pub fn positions(&self, list: &mut PartitionList) {
+        // SAFETY: both are alive; elements are updated in place.
+        unsafe { sys::rd_kafka_position(self.as_ptr(), list.as_ptr()) };
+    }
+
     /// Replaces each element's offset, a timestamp, by the first offset at or after it, -1 if there is none.
     pub fn offsets_for_times(
         &self,

@@ -132,6 +132,12 @@ impl<'a> MessageRef<'a> {
         unsafe { sys::rd_kafka_message_status(self.raw()) }
     }
 
+    /// The broker that it came from, -1 if that is not known.
+    pub fn broker(&self) -> i32 {
+        // SAFETY: the message is valid.
+        unsafe { sys::rd_kafka_message_broker_id(self.raw()) }
+    }
+
     /// The headers in order. The first call on a message parses them.
     pub fn headers(&self) -> Headers<'a> {
         let mut list = std::ptr::null_mut();
@@ -357,6 +363,13 @@ impl Batch {
 
     pub fn views(&self) -> &[kabi_record_t] {
         &self.views
+    }
+
+    /// The broker that a record came from; `None` if there is no such record.
+    pub fn broker(&self, index: usize) -> Option<i32> {
+        let &ptr = self.messages.list.get(index)?;
+        // SAFETY: a message of the batch, alive as long as `self`.
+        Some(unsafe { MessageRef::new(NonNull::new(ptr)?) }.broker())
     }
 
     /// Visits the headers of one record; `None` if there is no such record. The names and values live

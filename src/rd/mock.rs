@@ -105,6 +105,57 @@ impl Mock {
         check(code, &format!("bringing broker {broker} up"))
     }
 
+    /// Partitions are spread anew over all brokers.
+    pub fn broker_add(&self, broker: i32) -> Result<()> {
+        // SAFETY: the cluster is alive.
+        let code = unsafe { sys::rd_kafka_mock_broker_add(self.ptr.as_ptr(), broker) };
+        check(code, &format!("adding broker {broker}"))
+    }
+
+    /// Partitions are spread anew over the others, of which there must be one.
+    pub fn broker_remove(&self, broker: i32) -> Result<()> {
+        // SAFETY: the cluster is alive.
+        let code = unsafe { sys::rd_kafka_mock_broker_decommission(self.ptr.as_ptr(), broker) };
+        check(code, &format!("removing broker {broker}"))
+    }
+
+    /// The address that clients are told.
+    pub fn set_address(&self, broker: i32, host: &str, port: c_int) -> Result<()> {
+        let c_host = c_string(host, "the host")?;
+        // SAFETY: the cluster is alive; the text is terminated and copied.
+        unsafe {
+            sys::rd_kafka_mock_broker_set_host_port(
+                self.ptr.as_ptr(),
+                broker,
+                c_host.as_ptr(),
+                port,
+            );
+        }
+        Ok(())
+    }
+
+    /// The metrics whose names begin like this are asked for, so often. A cluster that is told twice leaks.
+    pub fn set_telemetry(&self, metrics: &[&str], interval_ms: c_int) -> Result<()> {
+        let names = metrics
+            .iter()
+            .map(|name| c_string(name, "a metric's name"))
+            .collect::<Result<Vec<_>>>()?;
+        let mut pointers: Vec<*mut c_char> = names.iter().map(|n| n.as_ptr().cast_mut()).collect();
+        // SAFETY: the cluster is alive; the array has so many terminated texts, which are copied.
+        let code = unsafe {
+            let _always_ok = sys::rd_kafka_mock_telemetry_set_push_interval(
+                self.ptr.as_ptr(),
+                i64::from(interval_ms),
+            );
+            sys::rd_kafka_mock_telemetry_set_requested_metrics(
+                self.ptr.as_ptr(),
+                pointers.as_mut_ptr(),
+                pointers.len(),
+            )
+        };
+        check(code, "asking for metrics")
+    }
+
     /// Adds a delay to each answer of a broker; -1 means all brokers.
     pub fn set_latency(&self, broker: i32, ms: c_int) -> Result<()> {
         // SAFETY: the cluster is alive.
@@ -135,6 +186,31 @@ impl Mock {
             )
         };
         check(code, &format!("setting the leader of {topic}/{partition}"))
+    }
+
+    /// The next answer about the partition's leader is this; -1 for none. Makes the topic if it is not there.
+    pub fn push_leader(
+        &self,
+        topic: &str,
+        partition: i32,
+        broker: i32,
+        leader_epoch: i32,
+    ) -> Result<()> {
+        let c_topic = c_string(topic, "the topic name")?;
+        // SAFETY: the cluster is alive; the name is terminated and copied.
+        let code = unsafe {
+            sys::rd_kafka_mock_partition_push_leader_response(
+                self.ptr.as_ptr(),
+                c_topic.as_ptr(),
+                partition,
+                broker,
+                leader_epoch,
+            )
+        };
+        check(
+            code,
+            &format!("answering the leader of {topic}/{partition}"),
+        )
     }
 
     /// -1 takes the follower away. Makes the topic if it is not there.
@@ -366,7 +442,7 @@ impl Drop for Mock {
 
 /// librdkafka aborts the process when a mock broker gets no socket (its clean-up of a half-made cluster
 /// asserts), so that the sockets are tried out first.
-fn probe(brokers: i32) -> Result<()> {
+pub fn probe(brokers: i32) -> Result<()> {
     // The cluster's wake-up pipe, its client's descriptors, and room for first connections.
     const MORE: usize = 8;
     let count = usize::try_from(brokers).unwrap_or(0) + MORE;

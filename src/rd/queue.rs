@@ -96,6 +96,8 @@ pub struct LogLine {
     pub level: i32,
     pub facility: String,
     pub text: String,
+    /// Words of the property debug, with commas between them; empty for a line that comes without it.
+    pub contexts: String,
 }
 
 pub struct Event {
@@ -184,7 +186,25 @@ impl Event {
                 level,
                 facility: text_of(facility),
                 text: text_of(text),
+                contexts: self.contexts(),
             })
+        }
+    }
+
+    /// The words of the property debug that a log line belongs to, with commas.
+    fn contexts(&self) -> String {
+        let mut words: [c_char; 256] = [0; 256];
+        // SAFETY: the event is alive; the buffer has this size, and what is written is terminated.
+        unsafe {
+            let code = sys::rd_kafka_event_debug_contexts(
+                self.ptr.as_ptr(),
+                words.as_mut_ptr(),
+                words.len(),
+            );
+            match code {
+                0 => text_of(words.as_ptr()),
+                _ => String::new(),
+            }
         }
     }
 

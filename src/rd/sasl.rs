@@ -1,9 +1,10 @@
-//! Tokens for SASL/OAUTHBEARER.
+//! Tokens for SASL/OAUTHBEARER, and names and passwords for the other mechanisms.
 
 use super::client::Client;
 use super::{c_string, check, sys, take_error, text_of};
 use crate::error::Error;
-use std::ffi::{c_char, CString};
+use crate::status::KABI_STATUS_STATE;
+use std::ffi::{c_char, CStr, CString};
 
 /// A token and what librdkafka has to know of it.
 pub struct Token<'a> {
@@ -55,6 +56,48 @@ impl Client {
         let code =
             unsafe { sys::rd_kafka_oauthbearer_set_token_failure(self.as_ptr(), why.as_ptr()) };
         check(code, "token failure: SASL/OAUTHBEARER")
+    }
+
+    /// Whether brokers are shown a user name and a password.
+    fn has_credentials(&self) -> bool {
+        // SAFETY: the client is alive, and so is its configuration, which is not changed here.
+        let conf = unsafe { sys::rd_kafka_conf(self.as_ptr()) };
+        let is = |name: &CStr, wanted: fn(&str) -> bool| {
+            let mut value: [c_char; 128] = [0; 128];
+            let mut size = value.len();
+            // SAFETY: the texts are terminated, the buffer has this size.
+            let code = unsafe {
+                sys::rd_kafka_conf_get(conf, name.as_ptr(), value.as_mut_ptr(), &mut size)
+            };
+            // SAFETY: terminated by librdkafka, or all zeros.
+            let value = unsafe { text_of(value.as_ptr()) }.to_ascii_lowercase();
+            code == 0 && wanted(&value)
+        };
+        is(c"security.protocol", |v| v.starts_with("sasl"))
+            && is(c"sasl.mechanisms", |v| {
+                v == "plain" || v.starts_with("scram-")
+            })
+    }
+
+    /// User and password for connections from now on.
+    pub fn set_credentials(&self, user: &str, password: &str) -> Result<(), Error> {
+        let user = c_string(user, "the user name")?;
+        if !self.has_credentials() {
+            return Err(Error::new(
+                KABI_STATUS_STATE,
+                "credentials: this client has none, for its security.protocol and sasl.mechanisms are not \
+                 SASL with PLAIN or SCRAM",
+            ));
+        }
+        // The message must not say what is refused.
+        let password = c_string(password, "the password")
+            .map_err(|_| Error::argument("the password has a NUL inside"))?;
+        // SAFETY: the client is alive; the texts are terminated and copied; the error object is ours.
+        unsafe {
+            let error =
+                sys::rd_kafka_sasl_set_credentials(self.as_ptr(), user.as_ptr(), password.as_ptr());
+            take_error(error, "credentials")
+        }
     }
 
     /// librdkafka makes its tokens itself, on a thread of its own, as it is told when to.

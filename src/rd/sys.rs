@@ -118,6 +118,15 @@ return_i32! {
         -> rd_kafka_ScramMechanism_t;
     rd_kafka_mock_topic_create(cluster: *mut rd_kafka_mock_cluster_t, topic: *const c_char,
         partitions: c_int, replication: c_int) -> rd_kafka_resp_err_t;
+    rd_kafka_mock_broker_add(cluster: *mut rd_kafka_mock_cluster_t, broker: i32) -> rd_kafka_resp_err_t;
+    rd_kafka_mock_broker_decommission(cluster: *mut rd_kafka_mock_cluster_t, broker: i32)
+        -> rd_kafka_resp_err_t;
+    rd_kafka_mock_partition_push_leader_response(cluster: *mut rd_kafka_mock_cluster_t,
+        topic: *const c_char, partition: c_int, leader: i32, leader_epoch: i32) -> rd_kafka_resp_err_t;
+    rd_kafka_mock_telemetry_set_push_interval(cluster: *mut rd_kafka_mock_cluster_t, interval_ms: i64)
+        -> rd_kafka_resp_err_t;
+    rd_kafka_mock_telemetry_set_requested_metrics(cluster: *mut rd_kafka_mock_cluster_t,
+        metrics: *mut *mut c_char, count: usize) -> rd_kafka_resp_err_t;
     rd_kafka_mock_broker_set_down(cluster: *mut rd_kafka_mock_cluster_t, broker: i32)
         -> rd_kafka_resp_err_t;
     rd_kafka_mock_broker_set_up(cluster: *mut rd_kafka_mock_cluster_t, broker: i32)

@@ -44,6 +44,41 @@ pub const KABI_PERSISTED_POSSIBLY: i32 = 1;
 /// The record was written and acknowledged as the acks property asks.
 pub const KABI_PERSISTED_YES: i32 = 2;
 
+/// A log line's context: it comes because of "generic" in the property debug.
+pub const KABI_DEBUG_GENERIC: u32 = 1;
+/// A log line's context: it comes because of "broker" in the property debug.
+pub const KABI_DEBUG_BROKER: u32 = 2;
+/// A log line's context: it comes because of "topic" in the property debug.
+pub const KABI_DEBUG_TOPIC: u32 = 4;
+/// A log line's context: it comes because of "metadata" in the property debug.
+pub const KABI_DEBUG_METADATA: u32 = 8;
+/// A log line's context: it comes because of "feature" in the property debug.
+pub const KABI_DEBUG_FEATURE: u32 = 16;
+/// A log line's context: it comes because of "queue" in the property debug.
+pub const KABI_DEBUG_QUEUE: u32 = 32;
+/// A log line's context: it comes because of "msg" in the property debug.
+pub const KABI_DEBUG_MSG: u32 = 64;
+/// A log line's context: it comes because of "protocol" in the property debug.
+pub const KABI_DEBUG_PROTOCOL: u32 = 128;
+/// A log line's context: it comes because of "cgrp" in the property debug.
+pub const KABI_DEBUG_CGRP: u32 = 256;
+/// A log line's context: it comes because of "security" in the property debug.
+pub const KABI_DEBUG_SECURITY: u32 = 512;
+/// A log line's context: it comes because of "fetch" in the property debug.
+pub const KABI_DEBUG_FETCH: u32 = 1024;
+/// A log line's context: it comes because of "interceptor" in the property debug.
+pub const KABI_DEBUG_INTERCEPTOR: u32 = 2048;
+/// A log line's context: it comes because of "plugin" in the property debug.
+pub const KABI_DEBUG_PLUGIN: u32 = 4096;
+/// A log line's context: it comes because of "consumer" in the property debug.
+pub const KABI_DEBUG_CONSUMER: u32 = 8192;
+/// A log line's context: it comes because of "admin" in the property debug.
+pub const KABI_DEBUG_ADMIN: u32 = 16384;
+/// A log line's context: it comes because of "eos" in the property debug.
+pub const KABI_DEBUG_EOS: u32 = 32768;
+/// A log line's context: it comes because of "mock" in the property debug.
+pub const KABI_DEBUG_MOCK: u32 = 65536;
+
 /// One event, drained or handed to a handler.
 ///
 /// Which fields apply depends on the kind; the others hold -1 (topic, partition, timestamp,
@@ -58,7 +93,8 @@ pub struct kabi_event_t {
     pub code: i32,
     /// REPORT: the token that the record was sent with. ASSIGNMENT: the generation that begins, as in
     /// kabi_batch_info_t. COMMIT: the number from kabi_consumer_commit_async(). REQUEST: the request's
-    /// number. THROTTLE: the broker's id.
+    /// number. THROTTLE: the broker's id. LOG: the KABI_DEBUG_* bits of the contexts that the line belongs
+    /// to, 0 for a line that comes without the property debug too (and for its newer words).
     pub token: u64,
     /// REPORT: the record's offset in its partition, or KABI_OFFSET_INVALID if it is not known.
     pub offset: i64,

@@ -152,6 +152,9 @@ CALL(producer_transaction_abort) { (void)null; OUTSIDE(kabi_producer_transaction
 CALL(producer_token_set) {
   TOKENLESS(kabi_producer_token_set(PRODUCER, (const char *)OR_NULL(1, "token"), INT64_MAX, (const char *)OR_NULL(2, "me"), NULL, error));
 }
+CALL(producer_credentials_set) {
+  TOKENLESS(kabi_producer_credentials_set(PRODUCER, (const char *)OR_NULL(1, "me"), (const char *)OR_NULL(2, "secret"), error));
+}
 CALL(producer_token_failure) { TOKENLESS(kabi_producer_token_failure(PRODUCER, (const char *)OR_NULL(1, "why"), error)); }
 CALL(producer_metrics) { return kabi_producer_metrics(PRODUCER, text, sizeof text, (size_t *)OR_NULL(1, &length), error); }
 CALL(admin_of_producer) {
@@ -221,6 +224,7 @@ CALL(consumer_member_id) { return kabi_consumer_member_id(CONSUMER, text, sizeof
 CALL(consumer_rebalance_protocol) {
   return kabi_consumer_rebalance_protocol(CONSUMER, text, sizeof text, (size_t *)OR_NULL(1, &length), error);
 }
+CALL(consumer_group_generation) { return kabi_consumer_group_generation(CONSUMER, (int32_t *)OR_NULL(1, &number), error); }
 CALL(consumer_group_metadata) { return kabi_consumer_group_metadata(CONSUMER, bytes, sizeof bytes, (size_t *)OR_NULL(1, &length), error); }
 CALL(consumer_store) { return kabi_consumer_store(CONSUMER, (kabi_partition_t *)OR_NULL(1, partition(1)), 1, error); }
 CALL(consumer_commit_async) {
@@ -256,6 +260,9 @@ CALL(consumer_event_fd) { return kabi_consumer_event_fd(CONSUMER, (int32_t *)OR_
 CALL(consumer_wake) { (void)null; return kabi_consumer_wake(CONSUMER, error); }
 CALL(consumer_token_set) {
   TOKENLESS(kabi_consumer_token_set(CONSUMER, (const char *)OR_NULL(1, "token"), INT64_MAX, (const char *)OR_NULL(2, "me"), NULL, error));
+}
+CALL(consumer_credentials_set) {
+  TOKENLESS(kabi_consumer_credentials_set(CONSUMER, (const char *)OR_NULL(1, "me"), (const char *)OR_NULL(2, "secret"), error));
 }
 CALL(consumer_token_failure) { TOKENLESS(kabi_consumer_token_failure(CONSUMER, (const char *)OR_NULL(1, "why"), error)); }
 CALL(consumer_metrics) { return kabi_consumer_metrics(CONSUMER, text, sizeof text, (size_t *)OR_NULL(1, &length), error); }
@@ -297,6 +304,9 @@ CALL(admin_token_set) {
   TOKENLESS(kabi_admin_token_set(ADMIN, (const char *)OR_NULL(1, "token"), INT64_MAX, (const char *)OR_NULL(2, "me"), NULL, error));
 }
 CALL(admin_token_failure) { TOKENLESS(kabi_admin_token_failure(ADMIN, (const char *)OR_NULL(1, "why"), error)); }
+CALL(admin_credentials_set) {
+  TOKENLESS(kabi_admin_credentials_set(ADMIN, (const char *)OR_NULL(1, "me"), (const char *)OR_NULL(2, "secret"), error));
+}
 CALL(admin_metrics) { return kabi_admin_metrics(ADMIN, text, sizeof text, (size_t *)OR_NULL(1, &length), error); }
 CALL(admin_close) { (void)null; return kabi_admin_close(ADMIN, calls_timeout, error); }
 CALL(admin_free) { (void)null, (void)error; kabi_admin_free(ADMIN); return 0; }
@@ -304,6 +314,7 @@ CALL(admin_free) { (void)null, (void)error; kabi_admin_free(ADMIN); return 0; }
 /* ---- batch ---- */
 #define BATCH ((kabi_batch_t *)handle)
 CALL(batch_headers) { return kabi_batch_headers(BATCH, 0, (kabi_header_t *)OR_NULL(1, headers), 4, (size_t *)OR_NULL(2, &count), error); }
+CALL(batch_broker) { return kabi_batch_broker(BATCH, 0, (int32_t *)OR_NULL(1, &number), error); }
 CALL(batch_free) { (void)null, (void)error; kabi_batch_free(BATCH); return 0; }
 
 /* ---- cluster ---- */
@@ -325,6 +336,17 @@ CALL(cluster_clear_errors) { (void)null; return kabi_cluster_clear_errors(CLUSTE
 CALL(cluster_topic_error) { return kabi_cluster_topic_error(CLUSTER, (const char *)OR_NULL(1, "calls"), 0, error); }
 CALL(cluster_api_versions) { (void)null; return kabi_cluster_api_versions(CLUSTER, KABI_REQUEST_LEAVE_GROUP, 0, 1, error); }
 CALL(cluster_leader) { return kabi_cluster_leader(CLUSTER, (const char *)OR_NULL(1, "calls"), 0, 1, error); }
+CALL(cluster_leader_answer) { return kabi_cluster_leader_answer(CLUSTER, (const char *)OR_NULL(1, "calls"), 1, 1, 0, error); }
+CALL(cluster_broker_add) { (void)null; return kabi_cluster_broker_add(CLUSTER, 7, error); }
+CALL(cluster_broker_remove) { (void)null; return kabi_cluster_broker_remove(CLUSTER, 7, error); }
+CALL(cluster_broker_address) { /* where it is */
+  const char *colon = kabi_cluster_bootstrap(CLUSTER, text, sizeof text, &length, NULL) == 0 ? strrchr(text, ':') : NULL;
+  return kabi_cluster_broker_address(CLUSTER, 2, (const char *)OR_NULL(1, "127.0.0.1"), colon != NULL ? atoi(colon + 1) : 1, error);
+}
+CALL(cluster_telemetry) {
+  static const char *const all[] = {""};
+  return kabi_cluster_telemetry(CLUSTER, (const char *const *)OR_NULL(1, all), 1, 600000, error);
+}
 CALL(cluster_follower) { return kabi_cluster_follower(CLUSTER, (const char *)OR_NULL(1, "calls"), 0, KABI_BROKER_NONE, error); }
 CALL(cluster_follower_watermarks) { return kabi_cluster_follower_watermarks(CLUSTER, (const char *)OR_NULL(1, "calls"), 0, -1, -1, error); }
 CALL(cluster_rack) { return kabi_cluster_rack(CLUSTER, 2, (const char *)OR_NULL(1, "rack"), error); }
@@ -376,6 +398,7 @@ const call_t calls[] = {
     ROW(admin_wake, KIND_ADMIN, WORKS, 0),
     ROW(admin_token_set, KIND_ADMIN, WORKS, 2),
     ROW(admin_token_failure, KIND_ADMIN, WORKS, 1),
+    ROW(admin_credentials_set, KIND_ADMIN, WORKS, 2),
     ROW(admin_metrics, KIND_ADMIN, WORKS, 1),
     ROW(admin_close, KIND_ADMIN, CLOSES, 0),
     ROW(admin_free, KIND_ADMIN, FREES, 0),
@@ -398,6 +421,7 @@ const call_t calls[] = {
     ROW(producer_transaction_commit, KIND_PRODUCER, WORKS, 0),
     ROW(producer_transaction_abort, KIND_PRODUCER, WORKS, 0),
     ROW(producer_token_set, KIND_PRODUCER, WORKS, 2),
+    ROW(producer_credentials_set, KIND_PRODUCER, WORKS, 2),
     ROW(producer_token_failure, KIND_PRODUCER, WORKS, 1),
     ROW(producer_metrics, KIND_PRODUCER, WORKS, 0),
     ROW(admin_of_producer, KIND_PRODUCER, WORKS, 1),
@@ -417,6 +441,7 @@ const call_t calls[] = {
     ROW(consumer_subscription, KIND_CONSUMER, WORKS, 1),
     ROW(consumer_member_id, KIND_CONSUMER, WORKS, 1),
     ROW(consumer_rebalance_protocol, KIND_CONSUMER, WORKS, 1),
+    ROW(consumer_group_generation, KIND_CONSUMER, WORKS, 1),
     ROW(consumer_group_metadata, KIND_CONSUMER, WORKS, 1),
     ROW(consumer_store, KIND_CONSUMER, WORKS, 1),
     ROW(consumer_commit_async, KIND_CONSUMER, WORKS, 2),
@@ -438,12 +463,14 @@ const call_t calls[] = {
     ROW(consumer_event_fd, KIND_CONSUMER, STAYS, 1),
     ROW(consumer_wake, KIND_CONSUMER, WORKS, 0),
     ROW(consumer_token_set, KIND_CONSUMER, WORKS, 2),
+    ROW(consumer_credentials_set, KIND_CONSUMER, WORKS, 2),
     ROW(consumer_token_failure, KIND_CONSUMER, WORKS, 1),
     ROW(consumer_metrics, KIND_CONSUMER, WORKS, 0),
     ROW(admin_of_consumer, KIND_CONSUMER, WORKS, 1),
     ROW(consumer_subscribe, KIND_CONSUMER, WORKS, 1),
     ROW(consumer_unsubscribe, KIND_CONSUMER, WORKS, 0),
     ROW(batch_headers, KIND_BATCH, WORKS, 2),
+    ROW(batch_broker, KIND_BATCH, WORKS, 1),
     ROW(batch_free, KIND_BATCH, FREES, 0),
     ROW(consumer_close, KIND_CONSUMER, CLOSES, 0),
     ROW(consumer_free, KIND_CONSUMER, FREES, 0),
@@ -459,6 +486,11 @@ const call_t calls[] = {
     ROW(cluster_topic_error, KIND_CLUSTER, WORKS, 1),
     ROW(cluster_api_versions, KIND_CLUSTER, WORKS, 0),
     ROW(cluster_leader, KIND_CLUSTER, WORKS, 1),
+    ROW(cluster_leader_answer, KIND_CLUSTER, WORKS, 1),
+    ROW(cluster_broker_add, KIND_CLUSTER, WORKS, 0),
+    ROW(cluster_broker_remove, KIND_CLUSTER, WORKS, 0),
+    ROW(cluster_broker_address, KIND_CLUSTER, WORKS, 1),
+    ROW(cluster_telemetry, KIND_CLUSTER, WORKS, 1),
     ROW(cluster_follower, KIND_CLUSTER, WORKS, 1),
     ROW(cluster_follower_watermarks, KIND_CLUSTER, WORKS, 1),
     ROW(cluster_rack, KIND_CLUSTER, WORKS, 1),

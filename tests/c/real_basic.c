@@ -165,7 +165,51 @@ TEST(log_append_topics_have_the_brokers_time) {
   close_consumer(consumer);
 }
 
-/* Large enough for several message sets, compressible, and different in each record. */
+/* The broker's time is one for a whole message set, which it writes over the compressed set's own. */
+TEST(log_append_topics_have_the_brokers_time_in_compressed_sets) {
+  enum { CODECS = 5, COUNT = 200 };
+  static const char *const codecs[CODECS] = {"none", "gzip", "snappy", "lz4", "zstd"};
+  const char *name = fresh("append");
+  kabi_event_t reports[COUNT];
+  int64_t times[CODECS][COUNT];
+  real_topic("single", name, CODECS, "message.timestamp.type=LogAppendTime", NULL);
+  for (int32_t partition = 0; partition < CODECS; partition++) {
+    kabi_producer_t *producer = new_producer(SINGLE, "compression.codec", codecs[partition], "linger.ms", "20", NULL);
+    int32_t topic = topic_of(producer, name);
+    for (int i = 0; i < COUNT; i++) {
+      kabi_message_t message = message_of(topic, partition, NULL, "a text that is the same in each of them");
+      message.timestamp = 1000 + i;
+      message.token = (uint64_t)i;
+      MUST_OK(kabi_producer_send(producer, &message, 10000, ERR));
+    }
+    MUST(drain_reports(producer, reports, COUNT) == COUNT);
+    check_tokens(reports, COUNT, 0, 0);
+    for (int i = 0; i < COUNT; i++) times[partition][reports[i].offset] = reports[i].timestamp;
+    close_producer(producer);
+  }
+  kabi_consumer_t *consumer = new_consumer(SINGLE, NULL, "check.crcs", "true", NULL);
+  for (int32_t partition = 0; partition < CODECS; partition++) {
+    assign(consumer, name, partition, KABI_OFFSET_BEGINNING);
+    for (int at = 0; at < COUNT;) {
+      kabi_batch_t *batch;
+      kabi_batch_info_t info;
+      take_batch(consumer, COUNT, &batch, &info);
+      for (size_t i = 0; i < info.count; i++, at++) {
+        MUST(info.records[i].code == 0 && info.records[i].offset == at);
+        CHECK_EQ(KABI_TIMESTAMP_LOG_APPEND, info.records[i].timestamp_type);
+        CHECK_EQ(times[partition][at], info.records[i].timestamp);
+        CHECK(info.records[i].timestamp > 1600000000000);
+      }
+      kabi_batch_free(batch);
+    }
+  }
+  close_consumer(consumer);
+}
+
+/* Large enough for several message sets, compressible, and different in each record; the times go up and down. */
+static int64_t codec_time(int i) { return 1600000000000 + i * 10 - (i % 3 == 1 ? 5000 : 0); }
+
+
 static void codec(const char *codec, const char *level) {
   enum { COUNT = 2000, SIZE = 600 };
   const char *name = fresh(codec);
@@ -181,10 +225,12 @@ static void codec(const char *codec, const char *level) {
     message.value = value;
     message.value_length = SIZE;
     message.token = (uint64_t)i;
+    message.timestamp = codec_time(i);
     MUST_OK(kabi_producer_send(producer, &message, 10000, ERR));
   }
   CHECK_EQ(COUNT, drain_reports(producer, reports, COUNT));
   check_tokens(reports, COUNT, 0, 0);
+  for (int i = 0; i < COUNT; i++) CHECK_EQ(codec_time((int)reports[i].token), reports[i].timestamp);
   close_producer(producer);
   kabi_consumer_t *consumer = new_consumer(SINGLE, NULL, "check.crcs", "true", NULL);
   assign(consumer, name, 0, KABI_OFFSET_BEGINNING);
@@ -198,6 +244,8 @@ static void codec(const char *codec, const char *level) {
       value[strlen(value)] = '-';
       MUST(info.records[i].code == 0 && info.records[i].value_length == SIZE);
       MUST(memcmp(info.records[i].value, value, SIZE) == 0);
+      CHECK_EQ(KABI_TIMESTAMP_CREATE, info.records[i].timestamp_type);
+      CHECK_EQ(codec_time(at), info.records[i].timestamp);
     }
     kabi_batch_free(batch);
   }
@@ -275,4 +323,91 @@ TEST(committed_metadata_keeps_its_bytes) {
       note("partition %d: %s of %" PRId64 " bytes", i, got[i].metadata == NULL ? "null" : "metadata", got[i].metadata_length);
   }
   close_consumer(other);
+}
+
+/* ---- by time ---- */
+
+/* Ten records at 1000, 1010, ... 1090 milliseconds after `base`; each in a set of its own, or all in one that is compressed. */
+static void fill_times(const char *name, int32_t partition, int64_t base, int in_one_set) {
+  kabi_event_t reports[10];
+  kabi_producer_t *producer = in_one_set ? new_producer(SINGLE, "compression.codec", "lz4", "linger.ms", "50", NULL) : new_producer(SINGLE, NULL);
+  for (int i = 0; i < 10; i++) {
+    char value[16];
+    snprintf(value, sizeof value, "%d", i);
+    kabi_message_t message = message_of(topic_of(producer, name), partition, NULL, value);
+    message.timestamp = base + 1000 + i * 10;
+    message.token = (uint64_t)i;
+    MUST_OK(kabi_producer_send(producer, &message, 10000, ERR));
+    if (!in_one_set) MUST(drain_reports(producer, &reports[i], 1) == 1);
+  }
+  if (in_one_set) MUST(drain_reports(producer, reports, 10) == 10);
+  check_tokens(reports, 10, 0, 0);
+  close_producer(producer);
+}
+
+TEST(offsets_are_found_by_time) {
+  const char *name = fresh("times");
+  const int64_t base = 1600000000000;
+  real_topic("single", name, 3, NULL);
+  fill_times(name, 0, base, 0);
+  fill_times(name, 1, base, 1); /* the third stays empty */
+  static const struct { int64_t time, offset; } asked[] = {
+      {0, 0}, {999, 0}, {1000, 0}, {1001, 1}, {1010, 1}, {1045, 5}, {1050, 5}, {1090, 9}, {1091, KABI_OFFSET_END}, {5000, KABI_OFFSET_END}};
+  kabi_consumer_t *consumer = new_consumer(SINGLE, NULL, NULL);
+  int32_t topic = consumer_topic_of(consumer, name);
+  kabi_partition_t list[4];
+  for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+    for (int32_t p = 0; p < 3; p++) list[p] = partition_of(topic, p, base + asked[i].time);
+    OK(kabi_consumer_offsets_for_times(consumer, list, 3, patience(20000), ERR));
+    for (int p = 0; p < 3; p++) {
+      CHECK_EQ(0, list[p].code);
+      CHECK_EQ(p == 2 ? KABI_OFFSET_END : asked[i].offset, list[p].offset);
+    }
+  }
+  /* A time of its own for each, and a partition that is not there. */
+  list[0] = partition_of(topic, 1, base + 1085);
+  list[1] = partition_of(topic, 0, base + 1005);
+  OK(kabi_consumer_offsets_for_times(consumer, list, 2, patience(20000), ERR));
+  CHECK_EQ(9, list[0].offset);
+  CHECK_EQ(1, list[1].offset);
+  list[0] = partition_of(topic, 0, base + 1005);
+  list[1] = partition_of(topic, 7, base);
+  GIVES(KABI_STATUS_UNKNOWN_PARTITION, kabi_consumer_offsets_for_times(consumer, list, 2, patience(20000), ERR));
+  CHECK_EQ(0, list[0].code);
+  CHECK_EQ(1, list[0].offset);
+  CHECK_EQ(KABI_STATUS_UNKNOWN_PARTITION, list[1].code);
+  GIVES(KABI_STATUS_UNKNOWN_PARTITION, kabi_consumer_offsets_for_times(consumer, &list[1], 1, patience(20000), ERR));
+  close_consumer(consumer);
+}
+
+TEST(seeking_to_a_time_reads_from_there) {
+  const char *name = fresh("seek");
+  const int64_t base = 1600000000000;
+  real_topic("single", name, 2, NULL);
+  fill_times(name, 0, base, 0);
+  fill_times(name, 1, base, 1);
+  kabi_consumer_t *consumer = new_consumer(SINGLE, NULL, NULL);
+  int32_t topic = consumer_topic_of(consumer, name);
+  kabi_partition_t list[2] = {partition_of(topic, 0, KABI_OFFSET_BEGINNING), partition_of(topic, 1, KABI_OFFSET_BEGINNING)};
+  seen_t seen[20];
+  MUST_OK(kabi_consumer_assign(consumer, list, 2, ERR));
+  CHECK_EQ(20, take(consumer, seen, 20));
+  static const int64_t times[][2] = {{1045, 1090}, {0, 1080}, {5000, 1000}};
+  for (int round = 0; round < 3; round++) {
+    int64_t next[2], want = 0;
+    for (int p = 0; p < 2; p++) list[p] = partition_of(topic, p, base + times[round][p]);
+    OK(kabi_consumer_seek_to_times(consumer, list, 2, patience(20000), ERR));
+    for (int p = 0; p < 2; p++) {
+      CHECK_EQ(0, list[p].code);
+      int64_t place = times[round][p] > 1090 ? KABI_OFFSET_END : times[round][p] < 1000 ? 0 : (times[round][p] - 1000 + 9) / 10;
+      CHECK_EQ(place, list[p].offset);
+      next[p] = place == KABI_OFFSET_END ? 10 : place;
+      want += 10 - next[p];
+    }
+    MUST((int64_t)take(consumer, seen, (size_t)want) == want);
+    for (int i = 0; i < want; i++) CHECK_EQ(next[seen[i].partition]++, seen[i].offset);
+    for (int p = 0; p < 2; p++) CHECK_EQ(10, next[p]);
+    poll_empty(consumer, 300);
+  }
+  close_consumer(consumer);
 }

@@ -225,6 +225,149 @@ TEST(offsets_of_a_group_known_by_name_or_by_bytes) {
   kabi_producer_free(producer);
 }
 
+/* A transaction without a record, with or without offsets, ends either way. */
+TEST(transactions_without_a_record) {
+  const char *topic = fresh("in");
+  kabi_producer_t *filler = new_producer(SINGLE, NULL);
+  fill(filler, topic, 0, 0, 10);
+  close_producer(filler);
+  for (int offsets = 0; offsets < 2; offsets++)
+    for (int committed = 0; committed < 2; committed++) {
+      const char *group = fresh("group");
+      kabi_producer_t *producer = transactional(fresh("tx"));
+      kabi_consumer_t *consumer = new_consumer(SINGLE, group, "enable.auto.commit", "false", "auto.offset.reset", "earliest", NULL);
+      seen_t seen[10];
+      subscribe(consumer, topic);
+      MUST(take(consumer, seen, 10) == 10);
+      for (int round = 0; round < 2; round++) {
+        begin(producer);
+        if (offsets) {
+          kabi_partition_t one = partition_of(consumer_topic_of(consumer, topic), 0, 7 + round);
+          OK(kabi_producer_transaction_offsets(producer, consumer, &one, 1, WAIT, ERR));
+        }
+        if (committed) commit(producer);
+        else abort_it(producer);
+        CHECK_EQ(offsets && committed ? 7 + round : KABI_OFFSET_INVALID, committed_offset(consumer, topic, 0));
+      }
+      begin(producer);
+      send_number(producer, topic, 1);
+      abort_it(producer);
+      close_consumer(consumer);
+      OK(kabi_producer_close(producer, WAIT, NULL, ERR));
+      kabi_producer_free(producer);
+    }
+}
+
+/* Polls until the position is what it should be: markers are passed by polls that find nothing. */
+static void await_position(kabi_consumer_t *consumer, const char *topic, int64_t want) {
+  int64_t end = now_ms() + patience(30000);
+  while (position_of(consumer, topic, 0) != want && now_ms() < end) poll_empty(consumer, 50);
+  CHECK_EQ(want, position_of(consumer, topic, 0));
+}
+
+static void committed_at(kabi_consumer_t *consumer, const char *topic, int64_t offset, int32_t epoch) {
+  kabi_partition_t got = partition_of(consumer_topic_of(consumer, topic), 0, 0);
+  OK(kabi_consumer_committed(consumer, &got, 1, WAIT, NULL, 0, NULL, ERR));
+  CHECK_EQ(offset, got.offset);
+  CHECK_EQ(epoch, got.leader_epoch);
+}
+
+static int64_t lag_of(kabi_consumer_t *consumer, const char *topic) {
+  kabi_partition_t place = partition_of(consumer_topic_of(consumer, topic), 0, 0);
+  int64_t lag = -1;
+  OK(kabi_consumer_lag(consumer, &place, &lag, 1, WAIT, ERR));
+  return lag;
+}
+
+/* What an aborted transaction leaves, and the marker at the end of each, have offsets but are no records: a group that has
+   handled all that there is gets past them, and does not lag. */
+TEST(positions_pass_what_transactions_leave) {
+  const char *topic = fresh("markers"), *group = fresh("group");
+  kabi_producer_t *producer = transactional(fresh("tx"));
+  begin(producer);
+  send_number(producer, topic, 1);
+  MUST_OK(kabi_producer_flush(producer, WAIT, NULL, ERR));
+  abort_it(producer);
+  kabi_consumer_t *consumer = new_consumer(SINGLE, group, "enable.auto.commit", "false", "auto.offset.reset", "earliest", NULL);
+  subscribe(consumer, topic);
+  await_position(consumer, topic, 2); /* nothing but an aborted record and its marker */
+  OK(kabi_consumer_commit(consumer, NULL, 0, WAIT, ERR));
+  committed_at(consumer, topic, 2, -1);
+  CHECK_EQ(0, lag_of(consumer, topic));
+
+  begin(producer);
+  send_number(producer, topic, 2);
+  commit(producer);
+  kabi_batch_t *batch;
+  kabi_batch_info_t info;
+  take_batch(consumer, 10, &batch, &info);
+  CHECK_EQ(2, number_of(&info.records[0]));
+  CHECK_EQ(3, position_of(consumer, topic, 0));
+  OK(kabi_consumer_commit(consumer, NULL, 0, WAIT, ERR)); /* the record in hand is not handled */
+  committed_at(consumer, topic, 2, -1);
+  kabi_batch_free(batch);
+  await_position(consumer, topic, 4);
+  OK(kabi_consumer_commit(consumer, NULL, 0, WAIT, ERR));
+  committed_at(consumer, topic, 4, -1);
+  CHECK_EQ(0, lag_of(consumer, topic));
+
+  /* The offset after a record has the leader's epoch; that after a marker has none, which nobody told. */
+  kabi_producer_t *plain = new_producer(SINGLE, NULL);
+  fill(plain, topic, 0, 7, 1);
+  close_producer(plain);
+  seen_t seen;
+  MUST(take(consumer, &seen, 1) == 1);
+  CHECK_EQ(7, seen.number);
+  poll_empty(consumer, 0);
+  OK(kabi_consumer_commit(consumer, NULL, 0, WAIT, ERR));
+  committed_at(consumer, topic, 5, 0);
+
+  /* Backward, nothing that was passed before counts. */
+  kabi_partition_t back = partition_of(consumer_topic_of(consumer, topic), 0, 2);
+  OK(kabi_consumer_seek(consumer, &back, 1, WAIT, ERR));
+  CHECK_EQ(2, position_of(consumer, topic, 0));
+  MUST(take(consumer, &seen, 1) == 1);
+  CHECK_EQ(2, seen.number);
+  close_consumer(consumer);
+  OK(kabi_producer_close(producer, WAIT, NULL, ERR));
+  kabi_producer_free(producer);
+}
+
+/* Where only kafkabi_consumer_handled() handles, a record that was not said to be handled is not passed. */
+TEST(positions_pass_no_record_that_is_not_handled) {
+  const char *topic = fresh("markers"), *group = fresh("group");
+  kabi_producer_t *producer = transactional(fresh("tx"));
+  begin(producer);
+  send_number(producer, topic, 1);
+  send_number(producer, topic, 2);
+  commit(producer);
+  kabi_consumer_t *consumer = new_consumer(SINGLE, group, "enable.auto.commit", "false", "auto.offset.reset", "earliest",
+                                           "kafkabi.handled", "explicit", NULL);
+  subscribe(consumer, topic);
+  kabi_batch_t *batch;
+  kabi_batch_info_t info;
+  uint64_t number = 0;
+  for (size_t have = 0; have < 2; have += info.count) {
+    take_batch(consumer, 10, &batch, &info);
+    kabi_batch_free(batch);
+    number = info.number;
+  }
+  for (int i = 0; i < 25; i++) poll_empty(consumer, 50);
+  CHECK_EQ(2, position_of(consumer, topic, 0));
+  OK(kabi_consumer_commit(consumer, NULL, 0, WAIT, ERR));
+  committed_at(consumer, topic, KABI_OFFSET_INVALID, -1);
+  for (uint64_t n = 1; n <= number; n++) {
+    kabi_status_t status = kabi_consumer_handled(consumer, n, n == number ? info.count : 1, ERR);
+    CHECK_EQ(0, status);
+  }
+  await_position(consumer, topic, 3);
+  OK(kabi_consumer_commit(consumer, NULL, 0, WAIT, ERR));
+  committed_at(consumer, topic, 3, -1);
+  close_consumer(consumer);
+  OK(kabi_producer_close(producer, WAIT, NULL, ERR));
+  kabi_producer_free(producer);
+}
+
 TEST(a_record_that_failed_makes_the_commit_ask_for_an_abort) {
   const char *topic = fresh("small");
   real_topic("single", topic, 1, "max.message.bytes=1000", NULL);

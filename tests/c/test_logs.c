@@ -54,6 +54,32 @@ TEST(lines_go_to_standard_error_without_a_word) { CHECK(writes_to_stderr(new_con
 
 TEST(lines_go_nowhere_when_the_property_says_so) { CHECK(!writes_to_stderr(new_config(NOWHERE, "kafkabi.log", "off", NULL), wait_for_error)); }
 
+/* A line that the property debug asks for says by which word; others come without it too. */
+TEST(lines_tell_what_they_belong_to) {
+  static uint64_t bytes[1 << 16];
+  static kabi_event_t events[64];
+  uint64_t all = 0;
+  size_t plain = 0, debug = 0;
+  kabi_config_t *config = new_config(NOWHERE, "debug", "broker,metadata,eos", NULL);
+  OK(kabi_config_events(config, KABI_EVENT_LOG, ERR));
+  kabi_producer_t *producer = producer_from(config);
+  for (int64_t until = now_ms() + patience(20000); (plain == 0 || !(all & KABI_DEBUG_EOS)) && now_ms() < until;) {
+    size_t count = 0, used = 0;
+    MUST_OK(kabi_producer_drain(producer, 200, events, 64, &count, (uint8_t *)bytes, sizeof bytes, &used, ERR));
+    for (size_t i = 0; i < count; i++) {
+      plain += events[i].code < 7 && events[i].token == 0;
+      debug += events[i].token != 0;
+      CHECK((events[i].code == 7) == (events[i].token != 0));
+      CHECK(events[i].token == 0 || events[i].token & (KABI_DEBUG_BROKER | KABI_DEBUG_METADATA | KABI_DEBUG_EOS)); /* among others */
+      all |= events[i].token;
+    }
+  }
+  CHECK(plain > 0 && debug > 0);
+  CHECK(all & KABI_DEBUG_BROKER);
+  CHECK(all & KABI_DEBUG_EOS); /* for its producer id */
+  kabi_producer_free(producer);
+}
+
 TEST(lines_go_to_a_handler_and_then_only_there) {
   kabi_config_t *config = new_config(NOWHERE, NULL);
   OK(kabi_config_events(config, KABI_EVENT_LOG, ERR));

@@ -124,6 +124,80 @@ TEST(a_consumer_asks_as_well) {
   kabi_consumer_free(consumer);
 }
 
+/* Number 0022 of librdkafka's own tests: the handler runs inside polls for records, of either form. */
+static kabi_consumer_t *polled;
+static pthread_t polling_thread;
+static int inside, asked_inside;
+
+static int32_t give_inside(const kabi_event_t *events, size_t count, const uint8_t *bytes, void *user) {
+  (void)user;
+  CHECK(count == 1 && events[0].kind == KABI_EVENT_TOKEN);
+  CHECK(inside && pthread_equal(pthread_self(), polling_thread));
+  CHECK_TEXT("who=me", (const char *)bytes + events[0].text_offset);
+  OK(kabi_consumer_token_set(polled, "a.b.c", wall_ms() + 3600000, "me", NULL, ERR));
+  asked_inside++;
+  return 0;
+}
+
+TEST(a_handler_gives_the_token_inside_a_poll_for_records) {
+  static uint64_t buffer[64];
+  for (int packed = 0; packed < 2; packed++) {
+    kabi_config_t *config = bearer();
+    put(config, "group.id", "g");
+    OK(kabi_config_handler(config, KABI_EVENT_TOKEN, give_inside, NULL, NULL, ERR));
+    polled = consumer_from(config);
+    polling_thread = pthread_self();
+    asked_inside = 0;
+    for (int64_t since = now_ms(); asked_inside == 0 && now_ms() - since < patience(10000);) {
+      kabi_batch_t *batch = NULL;
+      kabi_batch_info_t info;
+      inside = 1;
+      if (packed) OK(kabi_consumer_poll_packed(polled, 10, 100, buffer, sizeof buffer, &info, ERR));
+      else OK(kabi_consumer_poll(polled, 10, 100, &batch, &info, ERR));
+      inside = 0;
+      CHECK(info.count == 0 && batch == NULL);
+    }
+    CHECK_EQ(1, asked_inside);
+    kabi_consumer_free(polled);
+  }
+}
+
+/* The next token event of an admin. */
+static int asked_for(kabi_admin_t *admin) {
+  static uint64_t bytes[4096];
+  kabi_event_t event;
+  for (int64_t since = now_ms(); now_ms() - since < patience(10000);) {
+    size_t count = 0, used = 0;
+    MUST_OK(kabi_admin_drain(admin, 200, &event, 1, &count, (uint8_t *)bytes, sizeof bytes, &used, ERR));
+    if (count != 1 || event.kind != KABI_EVENT_TOKEN) continue;
+    CHECK_TEXT("who=me", (const char *)bytes + event.text_offset);
+    return 1;
+  }
+  return 0;
+}
+
+TEST(an_admin_asks_as_well_and_again_before_its_token_ends) {
+  kabi_config_t *config = bearer();
+  kabi_admin_t *admin = NULL, *above = NULL;
+  MUST_OK(kabi_admin_new(config, &admin, ERR));
+  kabi_config_free(config);
+  MUST(asked_for(admin));
+  GIVES(KABI_STATUS_INVALID_ARG, kabi_admin_token_set(admin, "t", 0, "me", NULL, ERR));
+  GIVES(KABI_STATUS_ARGUMENT, kabi_admin_token_set(admin, "t", wall_ms() + 60000, "me", "[]", ERR));
+  OK(kabi_admin_token_set(admin, "a.b.c", wall_ms() + 2500, "me", "{\"scope\": \"all\"}", ERR));
+  MUST(asked_for(admin));
+  OK(kabi_admin_token_failure(admin, "the vault is shut", ERR));
+  OK(kabi_admin_close(admin, patience(10000), ERR));
+  GIVES(KABI_STATUS_CLOSED, kabi_admin_token_set(admin, "t", wall_ms() + 60000, "me", NULL, ERR));
+  kabi_admin_free(admin);
+  /* On top of a client it is the client that is asked. */
+  kabi_producer_t *producer = producer_from(bearer());
+  MUST_OK(kabi_admin_of_producer(producer, &above, ERR));
+  OK(kabi_admin_token_set(above, "a.b.c", wall_ms() + 60000, "me", NULL, ERR));
+  kabi_admin_free(above);
+  kabi_producer_free(producer);
+}
+
 /* No events of tokens that nobody is asked for. */
 TEST(unsecured_tokens_and_other_masks_ask_nobody) {
   for (int unsecured = 0; unsecured < 2; unsecured++) {

@@ -21,13 +21,13 @@ use crate::client::hints;
 use crate::client::lifetime::{deadline_of, lock, Attached, Control, Held};
 use crate::client::metrics::{document, OfEvents, Own};
 use crate::client::service::throttled;
+use crate::client::threads;
 use crate::document::{MorePartitions, NewTopic, PartitionsCreate, TopicsCreate, TopicsDelete};
 use crate::error::{Error, Result};
 use crate::rd::admin::TIMEOUT_MAX;
 use crate::rd::client::{Client, Hooks, Kind};
 use crate::rd::queue::Queue;
 use crate::rd::sasl::Token;
-use crate::rd::signals;
 use crate::record::{KABI_ERROR_OUTCOME_UNKNOWN, KABI_EVENT_LOG, KABI_EVENT_REQUEST};
 use crate::status::{KABI_STATUS_INTERRUPTED, KABI_STATUS_QUEUE_FULL, KABI_STATUS_STATE};
 use operations::{Request, Work};
@@ -159,6 +159,11 @@ impl Admin {
             handles_alive,
         };
         document(&self.events, &own)
+    }
+
+    /// User and password for connections from now on.
+    pub fn set_credentials(&self, user: &str, password: &str) -> Result<()> {
+        self.core()?.client.set_credentials(user, password)
     }
 
     /// Hands a token for SASL/OAUTHBEARER over.
@@ -370,7 +375,7 @@ impl Admin {
                 admin.finish(deadline_of(Some(patience)));
             }
         };
-        if signals::spawn("kafkabi-free", move || finish(&theirs, GOODBYE)).is_err() {
+        if threads::spawn("kafkabi-free", move || finish(&theirs, GOODBYE)).is_err() {
             finish(&cell, Duration::ZERO);
         }
     }

@@ -8,10 +8,10 @@ use super::operations::document;
 use super::service::{refusal_of, unexpected};
 use super::Core;
 use crate::client::lifetime::{deadline_of, remaining, Held};
+use crate::client::threads;
 use crate::document as d;
 use crate::error::{Error, Result};
 use crate::rd::admin::{self, Ask, Asked, Seen};
-use crate::rd::signals;
 use crate::status::{
     KABI_STATUS_QUEUE_FULL, KABI_STATUS_SYSTEM, KABI_STATUS_TIMED_OUT, KABI_STATUS_TRANSPORT,
 };
@@ -69,8 +69,7 @@ pub(super) fn start(core: Held<Core>, steps: Steps, number: u64, timeout: Durati
         let outcome = steps(&walk);
         core.requests.settle(number, outcome);
     };
-    signals::spawn("kafkabi-steps", work)
-        .map(drop)
+    threads::spawn("kafkabi-steps", work)
         .map_err(|e| Error::new(KABI_STATUS_SYSTEM, format!("starting a thread: {e}")))
 }
 

@@ -2,7 +2,6 @@
 
 use super::{in_range, requests, Cluster, LATENCY_MAX_MS};
 use crate::error::{Error, Result};
-use crate::record::KABI_BROKER_ALL;
 use crate::status::{self, KABI_STATUS_TRANSPORT};
 
 pub const ERRORS_MAX: usize = 100_000;
@@ -27,13 +26,13 @@ impl Cluster {
         latency_ms: i32,
         count: usize,
     ) -> Result<()> {
-        self.known_broker(broker)?;
         let kind = requests::find(request)?;
         check_request_error(code)?;
         in_range("the latency in ms", latency_ms, 0, LATENCY_MAX_MS)?;
         check_count(count)?;
         let state = self.lock();
-        for broker in self.brokers_of(broker) {
+        state.brokers.check(broker)?;
+        for broker in state.brokers.meant_by(broker) {
             for _ in 0..count {
                 state
                     .mock
@@ -45,11 +44,11 @@ impl Cluster {
 
     /// How many errors of `inject_broker_errors` wait at a broker, or at all together.
     pub fn broker_errors_left(&self, broker: i32, request: i32) -> Result<usize> {
-        self.known_broker(broker)?;
         let kind = requests::find(request)?;
         let state = self.lock();
+        state.brokers.check(broker)?;
         let mut left = 0;
-        for broker in self.brokers_of(broker) {
+        for broker in state.brokers.meant_by(broker) {
             left += state.mock.broker_errors_left(broker, kind.key)?;
         }
         Ok(left)
@@ -86,14 +85,6 @@ impl Cluster {
             return Err(Error::argument("a version is out of range"));
         };
         self.call(|mock| mock.set_api_versions(kind.key, min, max))
-    }
-
-    fn brokers_of(&self, broker: i32) -> std::ops::RangeInclusive<i32> {
-        if broker == KABI_BROKER_ALL {
-            1..=self.brokers
-        } else {
-            broker..=broker
-        }
     }
 }
 

@@ -26,8 +26,10 @@ impl Cluster {
             }
         };
         check_key(key)?;
-        self.one_broker(broker)?;
-        self.call(|mock| mock.set_coordinator(kind, key, broker))
+        self.change(|state| {
+            state.brokers.check_one(broker)?;
+            state.mock.set_coordinator(kind, key, broker)
+        })
     }
 
     /// How long a new group of the classic protocol waits for further members.

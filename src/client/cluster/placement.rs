@@ -1,6 +1,6 @@
 //! Which broker does what: leaders and followers of partitions.
 
-use super::Cluster;
+use super::{Brokers, Cluster};
 use crate::error::{Error, Result};
 use crate::record::KABI_BROKER_NONE;
 
@@ -9,8 +9,8 @@ const NONE: i32 = -1;
 
 impl Cluster {
     pub fn leader(&self, topic: &str, partition: i32, broker: i32) -> Result<()> {
-        let broker = self.broker_or_none(broker)?;
         self.change(|state| {
+            let broker = state.brokers.one_or_none(broker)?;
             state.known_partition(topic, partition)?;
             state.mock.set_leader(topic, partition, broker)
         })
@@ -18,8 +18,8 @@ impl Cluster {
 
     /// The broker that consumers are sent to for reading.
     pub fn follower(&self, topic: &str, partition: i32, broker: i32) -> Result<()> {
-        let broker = self.broker_or_none(broker)?;
         self.change(|state| {
+            let broker = state.brokers.one_or_none(broker)?;
             state.known_partition(topic, partition)?;
             state.mock.set_follower(topic, partition, broker)
         })
@@ -53,11 +53,35 @@ impl Cluster {
         })
     }
 
-    fn broker_or_none(&self, broker: i32) -> Result<i32> {
+    /// The next answer to a client about the leader names this one, whoever it is.
+    pub fn leader_answer(
+        &self,
+        topic: &str,
+        partition: i32,
+        broker: i32,
+        leader_epoch: i32,
+    ) -> Result<()> {
+        if leader_epoch < -1 {
+            return Err(Error::argument(format!(
+                "the leader's epoch is {leader_epoch}: it is 0 or more, or -1 for none"
+            )));
+        }
+        self.change(|state| {
+            let broker = state.brokers.one_or_none(broker)?;
+            state.known_partition(topic, partition)?;
+            state
+                .mock
+                .push_leader(topic, partition, broker, leader_epoch)
+        })
+    }
+}
+
+impl Brokers {
+    fn one_or_none(&self, broker: i32) -> Result<i32> {
         if broker == KABI_BROKER_NONE {
             return Ok(NONE);
         }
-        self.one_broker(broker)?;
+        self.check_one(broker)?;
         Ok(broker)
     }
 }

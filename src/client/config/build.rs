@@ -41,10 +41,8 @@ pub struct Settings {
     pub transactional: bool,
     /// Offsets of handled records are committed every auto.commit.interval.ms.
     pub auto_commit: bool,
-    pub partition_eof: bool,
     /// `None` without a group, though librdkafka is given an invented one.
     pub group_id: Option<String>,
-    pub session_timeout: Duration,
 }
 
 impl Config {
@@ -112,9 +110,7 @@ impl Config {
             },
             transactional: self.set_value(TRANSACTIONAL).is_some(),
             auto_commit: group_id.is_some() && self.flag(AUTO_COMMIT)?,
-            partition_eof: self.flag("enable.partition.eof")?,
             group_id,
-            session_timeout: millis(self.number("session.timeout.ms")?),
         })
     }
 

@@ -376,9 +376,10 @@ fn each_kind_of_client_gets_its_own() {
         "left out"
     );
     assert_eq!(conf.get("client.software.name").as_deref(), Some("mine"));
-    assert!(s.partition_eof && s.auto_commit && s.handled_explicit && !s.events.reports);
+    assert!(s.auto_commit && s.handled_explicit && !s.events.reports);
     assert_eq!(s.group_id.as_deref(), Some("g"));
-    assert_eq!(s.session_timeout, Duration::from_secs(6));
+    assert_eq!(conf.get("enable.partition.eof").as_deref(), Some("true"));
+    assert_eq!(conf.get("session.timeout.ms").as_deref(), Some("6000"));
     let client = Client::new(ClientKind::Consumer, conf, s.events, Hooks::default()).unwrap();
     assert!(client.consumer_queue().is_some());
 

@@ -3,8 +3,8 @@
 
 use super::{Consumer, Core, SLICE};
 use crate::client::lifetime::{deadline_of, lock, remaining, remaining_up_to, wait_until, Held};
+use crate::client::threads;
 use crate::error::{Error, Result};
-use crate::rd::signals;
 use crate::status::KABI_STATUS_TIMED_OUT;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex};
@@ -41,7 +41,7 @@ impl Consumer {
             answered: Condvar::new(),
         });
         let (theirs, core): (_, Held<Core>) = (Arc::clone(&question), self.core.clone());
-        let spawned = signals::spawn("kafkabi-ask", move || {
+        let spawned = threads::spawn("kafkabi-ask", move || {
             let outcome = loop {
                 let left = remaining_up_to(deadline, ASK_MAX);
                 let outcome = body(&core, left);

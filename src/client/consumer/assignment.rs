@@ -3,6 +3,7 @@
 use super::{Consumer, Core, Key, Partition, SLICE};
 use crate::error::{Error, Result};
 use crate::rd::partitions::PartitionList;
+use crate::rd::transaction::GroupMetadata;
 use crate::record::{
     KABI_OFFSET_BEGINNING, KABI_OFFSET_END, KABI_OFFSET_INVALID, KABI_OFFSET_STORED,
 };
@@ -75,6 +76,12 @@ impl Consumer {
         self.core.client.group_metadata()
     }
 
+    /// The generation that the group is in, as far as this member knows; below 0 if it is none.
+    pub fn group_generation(&self) -> Result<i32> {
+        self.need_group("group generation")?;
+        Ok(GroupMetadata::of(&self.core.client)?.generation())
+    }
+
     /// "NONE", "EAGER" or "COOPERATIVE".
     pub fn rebalance_protocol(&self) -> &'static str {
         self.core
@@ -107,7 +114,9 @@ impl Consumer {
                 }
             });
             Ok(())
-        })
+        })?;
+        self.watch_partitions();
+        Ok(())
     }
 
     /// Reads these partitions too, from the offsets given.
@@ -129,7 +138,9 @@ impl Consumer {
                 }
             });
             Ok(())
-        })
+        })?;
+        self.watch_partitions();
+        Ok(())
     }
 
     /// Reads these partitions no more.

@@ -185,6 +185,7 @@ impl Core {
             let topic = self.topics.find(e.topic())?;
             offsets.get(&(topic, e.partition())).copied()
         });
+        self.denial.group_was_used();
         self.tracking.with(|state| {
             state.assigned(&pending.keys);
             for (&key, &(offset, _)) in offsets.iter().filter(|(_, (offset, _))| *offset >= 0) {
@@ -232,6 +233,7 @@ impl Core {
             withheld,
             aside,
             numbers,
+            ..
         } = pull;
         if !changes.before.is_empty() {
             let mut key = |m: MessageRef<'_>| (self.number(numbers, m), m.partition());

@@ -2,12 +2,13 @@
 //! hand is stored. All of it within the time-out, whatever the brokers do.
 
 use super::change::told;
+use super::denial::Doubt;
 use super::{Consumer, Core, SLICE};
 use crate::client::lifetime::{deadline_of, lock, remaining_up_to};
+use crate::client::threads;
 use crate::error::{Error, Result};
 use crate::rd::client::Change;
 use crate::rd::queue::{Event, EventKind};
-use crate::rd::signals;
 use crate::status::{
     KABI_STATUS_ILLEGAL_GENERATION, KABI_STATUS_NO_OFFSET, KABI_STATUS_REBALANCE_IN_PROGRESS,
     KABI_STATUS_REVOKE_PARTITIONS, KABI_STATUS_TIMED_OUT,
@@ -35,6 +36,8 @@ impl Consumer {
             // The coordinator does not answer: leaving would wait for it as well. The group notices
             // by itself when the session time-out is over.
             Err(e) if e.code == KABI_STATUS_TIMED_OUT => Ok(()),
+            // Nor can a group be left that this client may not use.
+            _ if self.core.denial.is_stuck() => Ok(()),
             _ => self.core.leave_group(deadline, timeout_ms),
         };
         let control = Arc::clone(&self.core.control);
@@ -68,7 +71,7 @@ impl Consumer {
                 );
             }
         };
-        if signals::spawn("kafkabi-free", move || finish(&theirs, GOODBYE)).is_err() {
+        if threads::spawn("kafkabi-free", move || finish(&theirs, GOODBYE)).is_err() {
             finish(&cell, Duration::ZERO);
         }
     }
@@ -123,7 +126,11 @@ impl Core {
         let cooperative = self.client.is_cooperative();
         self.client.close_consumer(&queue)?;
         let mut answered = false;
-        while !self.client.is_consumer_closed() {
+        let mut doubt = Doubt::new();
+        while !self.client.is_consumer_closed() && !self.denial.is_stuck() {
+            if self.has_group {
+                doubt.look(self, &queue);
+            }
             let slice = remaining_up_to(deadline, SLICE);
             match queue.poll(Some(slice)) {
                 Some(event) if event.kind() == EventKind::Rebalance => {
@@ -134,6 +141,11 @@ impl Core {
                     }
                     self.answer(&event, cooperative);
                     answered = true;
+                }
+                Some(event) if event.kind() == EventKind::Answer => {
+                    if self.learn_of_group(&event) {
+                        self.denial.set_stuck();
+                    }
                 }
                 Some(_) => {}
                 None if slice.is_zero() => {

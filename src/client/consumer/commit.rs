@@ -1,11 +1,14 @@
 //! Committing offsets and reading back what is committed.
 
+use super::denial::{Doubt, UNANSWERED};
 use super::{Consumer, Core, Key, Partition, SLICE};
 use crate::client::lifetime::{deadline_of, remaining_up_to};
 use crate::error::{Error, Result};
 use crate::rd::partitions::{Element, PartitionList};
 use crate::rd::queue::EventKind;
-use crate::status::KABI_STATUS_NO_OFFSET;
+use crate::status::{
+    KABI_STATUS_GROUP_AUTHORIZATION_FAILED, KABI_STATUS_NO_OFFSET, KABI_STATUS_TIMED_OUT,
+};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -16,6 +19,17 @@ pub struct Committed {
     pub leader_epoch: i32,
     pub code: i32,
     pub metadata: Option<Vec<u8>>,
+}
+
+impl Committed {
+    fn of(element: Element<'_>) -> Committed {
+        Committed {
+            offset: element.offset(),
+            leader_epoch: element.leader_epoch(),
+            code: element.code(),
+            metadata: element.metadata().map(<[u8]>::to_vec),
+        }
+    }
 }
 
 /// How a commit ended: the whole's outcome, and that of each partition of librdkafka's list.
@@ -132,17 +146,23 @@ impl Consumer {
             return Ok(Vec::new());
         }
         let list = self.core.list(&partitions)?;
+        let mut patience = match self.core.denial.is_group_denied() {
+            true => Duration::ZERO,
+            false => UNANSWERED,
+        };
         let ask = move |core: &Core, left: Duration| {
             let mut list = list.duplicate();
-            core.client.committed(&mut list, left).map(|()| {
-                list.iter()
-                    .map(|e| Committed {
-                        offset: e.offset(),
-                        leader_epoch: e.leader_epoch(),
-                        code: e.code(),
-                        metadata: e.metadata().map(<[u8]>::to_vec),
-                    })
-                    .collect()
+            if patience.is_zero() {
+                core.need_group_allowed(left, "committed")?;
+                patience = Duration::MAX;
+            }
+            let outcome = core.client.committed(&mut list, left.min(patience));
+            if matches!(&outcome, Err(e) if e.code == KABI_STATUS_TIMED_OUT) {
+                patience = Duration::ZERO;
+            }
+            outcome.map(|()| {
+                core.denial.group_was_used();
+                list.iter().map(Committed::of).collect()
             })
         };
         self.aside("committed", timeout, timeout_ms, ask)
@@ -165,14 +185,35 @@ impl Core {
         let Some(queue) = self.client.private_queue() else {
             return failed(Error::system("making a queue"));
         };
-        if let Err(error) = self.client.commit(offsets, &queue) {
-            return failed(error);
-        }
+        // One that librdkafka has for a denied group stays in there, so that is asked before.
+        let mut denied = self.denial.is_group_denied() && self.ask_group(&queue);
+        let mut doubt = Doubt::new();
+        let mut handed = false;
         loop {
+            if !denied && !handed {
+                if let Err(error) = self.client.commit(offsets, &queue) {
+                    return failed(error);
+                }
+                handed = true;
+            }
+            doubt.look(self, &queue);
             let slice = remaining_up_to(deadline, SLICE);
             match queue.poll(Some(slice)) {
                 Some(event) if event.kind() == EventKind::Commit => {
+                    if event.code() == 0 {
+                        self.denial.group_was_used();
+                    }
                     return outcome_of(event.code(), event.partitions());
+                }
+                Some(event) if event.kind() == EventKind::Answer => {
+                    denied = self.learn_of_group(&event);
+                    if denied {
+                        if handed {
+                            self.denial.set_stuck();
+                        }
+                        let code = KABI_STATUS_GROUP_AUTHORIZATION_FAILED;
+                        return failed(Error::of_code(code, "commit"));
+                    }
                 }
                 Some(_) => {}
                 None if slice.is_zero() => return failed(Error::timed_out("commit", timeout_ms)),

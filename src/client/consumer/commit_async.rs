@@ -8,8 +8,9 @@ use crate::rd::partitions::PartitionList;
 use crate::rd::queue::Event;
 use crate::record::KABI_EVENT_COMMIT;
 use crate::status::{KABI_STATUS_NO_OFFSET, KABI_STATUS_QUEUE_FULL, KABI_STATUS_TIMED_OUT};
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::Mutex;
+use std::time::Instant;
 
 /// The commits under way, by number.
 #[derive(Default)]
@@ -21,28 +22,34 @@ pub struct Commits {
 struct State {
     last: u64,
     /// Whether one holds a slot follows from the event mask, which never changes.
-    under_way: BTreeSet<u64>,
+    under_way: BTreeMap<u64, Instant>,
 }
 
 impl Commits {
-    fn begin(&self) -> u64 {
+    /// The new one's number, and whether it is the only one.
+    fn begin(&self) -> (u64, bool) {
         let mut state = lock(&self.state);
         state.last += 1;
-        let number = state.last;
-        state.under_way.insert(number);
-        number
+        let (number, only) = (state.last, state.under_way.is_empty());
+        state.under_way.insert(number, Instant::now());
+        (number, only)
+    }
+
+    /// When the oldest began.
+    pub fn oldest(&self) -> Option<Instant> {
+        lock(&self.state).under_way.values().next().copied()
     }
 
     /// True for the first who ends it.
     fn end(&self, number: u64) -> bool {
-        lock(&self.state).under_way.remove(&number)
+        lock(&self.state).under_way.remove(&number).is_some()
     }
 
     pub fn is_empty(&self) -> bool {
         lock(&self.state).under_way.is_empty()
     }
 
-    fn take_all(&self) -> BTreeSet<u64> {
+    fn take_all(&self) -> BTreeMap<u64, Instant> {
         std::mem::take(&mut lock(&self.state).under_way)
     }
 }
@@ -66,7 +73,7 @@ impl Consumer {
                 "as many events as kafkabi.events.max are owed already: drain events first",
             ));
         }
-        let number = core.commits.begin();
+        let (number, only) = core.commits.begin();
         let started = core
             .client
             .commit_numbered(list.as_ref(), &core.main_queue, number);
@@ -76,6 +83,10 @@ impl Consumer {
                 core.events.slots().give(1);
             }
             return Err(error);
+        }
+        if only {
+            // The service thread counts its time from now on.
+            core.main_queue.wake();
         }
         Ok(number)
     }
@@ -87,14 +98,22 @@ impl Core {
         let number = event.number();
         if self.commits.end(number) {
             let list = event.partitions();
+            if event.code() == 0 {
+                self.denial.group_was_used();
+            }
             self.tell_commit(number, event.code(), list.as_ref());
         }
     }
 
     /// On the service thread, at the end: no answer will come any more.
     pub(super) fn give_up_commits(&self) {
-        for number in self.commits.take_all() {
-            self.tell_commit(number, KABI_STATUS_TIMED_OUT, None);
+        self.end_commits(KABI_STATUS_TIMED_OUT);
+    }
+
+    /// On the service thread: all that are under way end like this.
+    pub(super) fn end_commits(&self, code: i32) {
+        for number in self.commits.take_all().into_keys() {
+            self.tell_commit(number, code, None);
         }
     }
 

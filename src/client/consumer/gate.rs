@@ -22,6 +22,8 @@ pub struct Pull {
     /// The same, of partitions that are paused.
     pub aside: Messages,
     pub numbers: Numbers,
+    /// When positions were last compared with librdkafka's.
+    pub looked: Option<Instant>,
 }
 
 impl Pull {
@@ -30,6 +32,7 @@ impl Pull {
             withheld,
             aside,
             numbers: Numbers::default(),
+            looked: None,
         }
     }
 }

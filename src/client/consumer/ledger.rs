@@ -126,6 +126,18 @@ impl Ledger {
         self.batches.retain(|marks| !marks.runs.is_empty());
     }
 
+    /// Whether a record of the partition was handed out and is not handled.
+    pub fn is_unhandled(&self, key: Key) -> bool {
+        self.batches.iter().any(|marks| {
+            let waiting = |run: &Run| {
+                let rest = run.start + run.stored..run.start + run.length;
+                let offsets = marks.offsets.get(rest);
+                offsets.is_some_and(|o| o.iter().any(Option::is_some))
+            };
+            marks.runs.iter().any(|run| run.key == key && waiting(run))
+        })
+    }
+
     /// Batches in hand.
     #[cfg(test)]
     fn len(&self) -> usize {
@@ -204,6 +216,18 @@ mod tests {
             [],
             "a batch that is done is no error"
         );
+    }
+
+    #[test]
+    fn only_records_wait_to_be_handled() {
+        let mut ledger = Ledger::default();
+        ledger.hand_out(records(&[(0, 5), (1, -1), (0, 6)]));
+        assert!(ledger.is_unhandled((0, 0)));
+        assert!(!ledger.is_unhandled((0, 1)), "an entry is no record");
+        ledger.handled(1, 2).unwrap();
+        assert!(ledger.is_unhandled((0, 0)));
+        ledger.handled(1, 3).unwrap();
+        assert!(!ledger.is_unhandled((0, 0)));
     }
 
     #[test]

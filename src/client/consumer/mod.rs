@@ -1,6 +1,7 @@
 //! The consumer: how it begins, is woken and shared. Polling is in `poll` and `gate`; the group and what it
 //! assigns in `assignment` and `change`; positions in `seek`, `pause` and `offsets`; commits in `commit` and
-//! `commit_async`; what was handed out and handled in `tracking` and `ledger`; how it ends in `close`.
+//! `commit_async`, and why they wait in `denial`; what was handed out and handled in `tracking` and `ledger`, what
+//! is passed without being handed out in `markers`; how it ends in `close`.
 
 mod aside;
 mod assignment;
@@ -9,8 +10,10 @@ mod change;
 mod close;
 mod commit;
 mod commit_async;
+mod denial;
 mod gate;
 mod ledger;
+mod markers;
 mod offsets;
 mod pause;
 mod poll;
@@ -45,6 +48,7 @@ use crate::record::{
 use bell::Bell;
 use change::Hook;
 use commit_async::Commits;
+use denial::Denial;
 use gate::{Gate, Pull};
 use once_cell::sync::OnceCell;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -70,6 +74,7 @@ struct Core {
     events: Arc<Events>,
     control: Arc<Control>,
     commits: Commits,
+    denial: Denial,
     /// The program's handler of assignment changes.
     listener: Option<Listener>,
     /// Changes of the assignment wait until the program applies them by a call.
@@ -141,6 +146,7 @@ impl Consumer {
             events,
             control: Arc::default(),
             commits: Commits::default(),
+            denial: Denial::default(),
             listener: listener.filter(|_| settings.mask & KABI_EVENT_ASSIGNMENT != 0),
             apply_by_call: settings.assignment_by_call,
             explicit: settings.handled_explicit,
@@ -199,6 +205,11 @@ impl Consumer {
             handles_alive,
         };
         document(&self.core.events, &own)
+    }
+
+    /// User and password for connections from now on.
+    pub fn set_credentials(&self, user: &str, password: &str) -> Result<()> {
+        self.core.client.set_credentials(user, password)
     }
 
     /// Hands a token for SASL/OAUTHBEARER over.

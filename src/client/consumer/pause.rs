@@ -77,6 +77,7 @@ impl Core {
                         withheld,
                         aside,
                         numbers,
+                        ..
                     } = pull;
                     let taken =
                         withheld.take_if(|m| (self.number(numbers, m), m.partition()) == *key);
@@ -101,6 +102,7 @@ impl Core {
                         withheld,
                         aside,
                         numbers,
+                        ..
                     } = pull;
                     // They are older than anything that librdkafka has of the partition.
                     let first = aside.take_if(|m| (self.number(numbers, m), m.partition()) == *key);

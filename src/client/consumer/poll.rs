@@ -10,7 +10,10 @@ use crate::client::topics::Numbers;
 use crate::error::{Error, Result};
 use crate::rd::message::{Batch, Header, MessageRef};
 use crate::record::kabi_record_t;
-use crate::status::{KABI_STATUS_BUFFER_TOO_SMALL, KABI_STATUS_FATAL, KABI_STATUS_STATE};
+use crate::status::{
+    KABI_STATUS_BUFFER_TOO_SMALL, KABI_STATUS_FATAL, KABI_STATUS_GROUP_AUTHORIZATION_FAILED,
+    KABI_STATUS_STATE,
+};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -33,12 +36,22 @@ impl HeldBatch {
     }
 
     pub fn headers<'a>(&'a self, index: usize, visit: impl FnMut(Header<'a>)) -> Result<()> {
-        self.batch.headers(index, visit).ok_or_else(|| {
-            Error::argument(format!(
-                "the batch has no record {index}: it has {}",
-                self.batch.views().len()
-            ))
-        })
+        self.batch
+            .headers(index, visit)
+            .ok_or_else(|| self.no_record(index))
+    }
+
+    pub fn broker(&self, index: usize) -> Result<i32> {
+        self.batch
+            .broker(index)
+            .ok_or_else(|| self.no_record(index))
+    }
+
+    fn no_record(&self, index: usize) -> Error {
+        Error::argument(format!(
+            "the batch has no record {index}: it has {}",
+            self.batch.views().len()
+        ))
     }
 }
 
@@ -182,6 +195,7 @@ impl Core {
                     return Ok((None, true));
                 }
                 if pull.withheld.is_empty() {
+                    self.pass_markers(pull);
                     return Ok((None, time_is_up));
                 }
                 Ok((Some(take(pull)), true))
@@ -253,7 +267,12 @@ impl Core {
             }
         }
         // A fatal error is told by the next poll, with the code behind it.
-        pull.withheld.retain(|m| m.code() != KABI_STATUS_FATAL);
+        pull.withheld.retain(|m| {
+            if m.code() == KABI_STATUS_GROUP_AUTHORIZATION_FAILED {
+                self.denial.heard_of_group();
+            }
+            m.code() != KABI_STATUS_FATAL
+        });
         Ok(deadline.is_some_and(|d| Instant::now() >= d))
     }
 

@@ -125,6 +125,7 @@ impl Core {
             withheld,
             aside,
             numbers,
+            ..
         } = pull;
         withheld.retain(|m| (self.number(numbers, m), m.partition()) != p.key);
         aside.retain(|m| (self.number(numbers, m), m.partition()) != p.key);

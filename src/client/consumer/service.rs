@@ -9,11 +9,13 @@ use crate::error::Result;
 use crate::rd::client::Client;
 use crate::rd::queue::{EventKind, Queue};
 use std::sync::Arc;
+use std::time::Duration;
 
 pub(super) fn start(core: Arc<Core>) -> Result<()> {
     service::start("kafkabi-consumer", core, |core: &Core, event| {
         match event.kind() {
             EventKind::Commit => core.commit_ended(&event),
+            EventKind::Answer => core.take_answer(&event),
             _ => take_common(core, &event),
         }
     })
@@ -38,6 +40,10 @@ impl Served for Core {
 
     fn is_settled(&self) -> bool {
         self.commits.is_empty()
+    }
+
+    fn look(&self) -> Option<Duration> {
+        self.look_for_denials()
     }
 
     fn give_up(&self) {

@@ -109,6 +109,11 @@ impl State {
         self.positions.get(&key).copied()
     }
 
+    /// All before this offset is handed out, or is no record.
+    pub fn reached(&mut self, key: Key, offset: i64) {
+        self.positions.insert(key, offset);
+    }
+
     /// The program moved a partition: what was handed out of it before counts no more.
     pub fn moved(&mut self, key: Key, to: Option<i64>) {
         self.ledger.discard(|k| k == key);

@@ -178,8 +178,9 @@ impl Boxes {
         was_empty
     }
 
-    pub fn add_line(&mut self, level: i32, text: String) -> bool {
-        let told = Told::new(KABI_EVENT_LOG, level, text);
+    pub fn add_line(&mut self, level: i32, contexts: u32, text: String) -> bool {
+        let mut told = Told::new(KABI_EVENT_LOG, level, text);
+        told.event.token = contexts.into();
         push_bounded(&mut self.lines, LINES_MAX, &mut self.lines_lost, told)
     }
 
@@ -268,7 +269,7 @@ mod tests {
     fn old_lines_are_pushed_out_and_counted() {
         let mut boxes = Boxes::default();
         for i in 0..LINES_MAX + 5 {
-            boxes.add_line(6, i.to_string());
+            boxes.add_line(6, 0, i.to_string());
         }
         let lines = boxes.take_lines();
         assert_eq!(lines.len(), LINES_MAX);

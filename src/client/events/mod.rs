@@ -172,8 +172,10 @@ impl Events {
         });
     }
 
-    pub fn push_line(&self, level: i32, text: String) {
-        self.push_boxed(KABI_EVENT_LOG, Item::Lines, |b| b.add_line(level, text));
+    pub fn push_line(&self, level: i32, contexts: u32, text: String) {
+        self.push_boxed(KABI_EVENT_LOG, Item::Lines, |b| {
+            b.add_line(level, contexts, text)
+        });
     }
 
     pub fn push_statistics(&self, text: String) {

@@ -15,12 +15,12 @@ use crate::client::hints;
 use crate::client::lifetime::{deadline_of, remaining_up_to, Control, Held};
 use crate::client::metrics::{document, OfEvents, OfRecords, Own};
 use crate::client::service::throttled;
+use crate::client::threads;
 use crate::client::topics::Topics;
 use crate::error::{Error, Result};
 use crate::rd::client::{Client, Hooks, Kind};
 use crate::rd::queue::Queue;
 use crate::rd::sasl::Token;
-use crate::rd::signals;
 use crate::record::{
     KABI_EVENT_LOG, KABI_EVENT_REPORT, KABI_EVENT_REQUEST, KABI_PURGE_IN_FLIGHT, KABI_PURGE_QUEUED,
 };
@@ -152,6 +152,11 @@ impl Producer {
             handles_alive,
         };
         document(events, &own)
+    }
+
+    /// User and password for connections from now on.
+    pub fn set_credentials(&self, user: &str, password: &str) -> Result<()> {
+        self.core.client.set_credentials(user, password)
     }
 
     /// Hands a token for SASL/OAUTHBEARER over.
@@ -309,7 +314,7 @@ impl Producer {
                 );
             }
         };
-        if signals::spawn("kafkabi-free", move || finish(&theirs, false)).is_err() {
+        if threads::spawn("kafkabi-free", move || finish(&theirs, false)).is_err() {
             finish(&cell, true);
         }
     }

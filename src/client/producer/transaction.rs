@@ -10,9 +10,9 @@
 use super::{Core, Producer};
 use crate::client::consumer::{Consumer, Partition};
 use crate::client::lifetime::{deadline_of, lock, remaining, remaining_up_to, wait_until, Held};
+use crate::client::threads;
 use crate::error::{Error, Result};
 use crate::rd::partitions::PartitionList;
-use crate::rd::signals;
 use crate::rd::transaction::GroupMetadata;
 use crate::record::{KABI_ERROR_ABORT_REQUIRED, KABI_ERROR_FATAL, KABI_ERROR_RETRIABLE};
 use crate::status::{
@@ -265,7 +265,7 @@ impl State {
     fn start(&mut self, core: &Held<Core>, work: Work, deadline: Option<Instant>) -> Result<()> {
         let theirs = core.clone();
         let call = work.call();
-        signals::spawn("kafkabi-txn", move || {
+        threads::spawn("kafkabi-txn", move || {
             work_on(&theirs, &work);
         })
         .map_err(|_| Error::system("starting a thread"))?;

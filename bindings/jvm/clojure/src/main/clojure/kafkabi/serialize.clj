@@ -36,7 +36,7 @@
   (serde/bytes-of (serde/serializer :serializer serializer) topic :value data))
 
 (defn- refuse [data expected]
-  (throw (serde/serialization-error (str (pr-str data) " can't be serialized: expected " expected))))
+  (throw (serde/serialization-error (str "got " (pr-str data) ", expected " expected))))
 
 (defn boolean
   "Serializes true as the byte 1, false as 0.

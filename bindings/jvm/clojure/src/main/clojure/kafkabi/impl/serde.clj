@@ -46,12 +46,12 @@
   ^bytes [serializer topic part data]
   (let [result (try
                  (serializer topic data)
-                 (catch SerializationException exception
-                   (throw exception))
                  (catch Exception exception
                    (throw (serialization-error
-                            (str "the serializer of the " (name part) " of a record for topic " topic " threw "
-                                 (.getName (class exception)) ": " (ex-message exception))
+                            (str "the " (name part) " of a record for topic " topic " can't be serialized: "
+                                 (if (instance? SerializationException exception)
+                                   (ex-message exception)
+                                   (str (.getName (class exception)) ": " (ex-message exception))))
                             (if (identical? part :key)
                               Constants/KABI_STATUS_KEY_SERIALIZATION
                               Constants/KABI_STATUS_VALUE_SERIALIZATION)

@@ -6,6 +6,7 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.kafkabi.Blocking.Deadline;
@@ -35,6 +36,9 @@ final class ConsumerCore {
     private final AtomicBoolean closing = new AtomicBoolean();
     private volatile boolean closed;
     final Events events;
+
+    /** Where the program sought the beginning or the end, which the native client knows no offset of. */
+    final Map<TopicPartition, Long> sought = new ConcurrentHashMap<>();
 
     ConsumerCore(Config config) {
         maxPollRecords = (int) Math.min(Integer.MAX_VALUE, config.number("max.poll.records"));

@@ -59,6 +59,7 @@ final class ConsumerGroup {
             Reference.reachabilityFence(array);
         }
         assigned = !partitions.isEmpty();
+        core.sought.clear();
     }
 
     void unsubscribe() {
@@ -84,7 +85,8 @@ final class ConsumerGroup {
         if (change == null) {
             return false;
         }
-        RuntimeException thrown = null;
+        change.partitions().forEach(core.sought::remove);
+        RuntimeException thrown;
         if (change.kind() == Constants.KABI_ASSIGNMENT_ASSIGN) {
             apply();
             thrown = tell(change);

@@ -96,10 +96,12 @@ final class ConsumerOffsets {
 
     void seek(Map<TopicPartition, Long> offsets) {
         seek(longs(offsets));
+        offsets.keySet().forEach(core.sought::remove);
     }
 
     void seekAll(Collection<TopicPartition> partitions, long offset) {
         seek(Partitions.of(partitions, core.topics, offset));
+        partitions.forEach(partition -> core.sought.put(partition, offset));
     }
 
     private void seek(Partitions array) {
@@ -138,8 +140,9 @@ final class ConsumerOffsets {
         if (known >= 0) {
             return known;
         }
-        if (known == BEGINNING || known == END) {
-            return watermarks(partition, deadline)[known == BEGINNING ? 0 : 1];
+        Long sought = core.sought.get(partition);
+        if (sought != null) {
+            return watermarks(partition, deadline)[sought == BEGINNING ? 0 : 1];
         }
         if (core.hasGroup) {
             OffsetAndMetadata committed = committed(List.of(partition), deadline).get(partition);

@@ -306,25 +306,27 @@ final class ConsumerPoll {
 
     void unsubscribe() {
         core.checkOpen();
-        boolean subscribed = group.isSubscribed();
-        group.unsubscribe();
-        if (!subscribed || !polling.tryLock()) {
+        if (!group.isSubscribed() || !polling.tryLock()) {
+            group.unsubscribe();
             return; // Nothing is revoked, or the poll that goes on meets the revocation.
         }
         try {
+            // So that the poll which meets the revocation hands out no record that nobody would see.
+            group.pause(group.assignment());
+            group.unsubscribe();
             meetRevocation();
         } finally {
             polling.unlock();
         }
     }
 
-    /** The revocation comes in a poll for records, which finds none. */
+    /** The revocation comes in a poll for records. */
     private void meetRevocation() {
         Deadline deadline = Deadline.in(1000);
         try (Scratch scratch = Scratch.take()) {
             while (!group.assignment().isEmpty() && !deadline.passed()) {
                 turn++;
-                KABI.kabi_consumer_poll_packed(core.handle, 0, 10, address, buffer.capacity(), infoAddress, scratch.error());
+                KABI.kabi_consumer_poll_packed(core.handle, 1, 10, address, buffer.capacity(), infoAddress, scratch.error());
                 group.applyChange();
             }
         }

@@ -3,6 +3,7 @@ package org.kafkabi;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.function.Consumer;
+import org.kafkabi.lowlevel.Constants;
 
 /** What a configuration wants to be told of; immutable. What nobody listens to goes to the System.Logger. */
 record Listeners(
@@ -18,7 +19,10 @@ record Listeners(
         if (onError != null) {
             onError.accept(error);
         } else {
-            logger.log(error.fatal() ? Level.ERROR : Level.WARNING, error.name() + ": " + error.getMessage());
+            // The client's log tells of each broker already.
+            Level level = error.fatal() ? Level.ERROR
+                    : error.code() == Constants.KABI_STATUS_TRANSPORT ? Level.DEBUG : Level.WARNING;
+            logger.log(level, error.name() + ": " + error.getMessage());
         }
     }
 

@@ -35,13 +35,14 @@ public final class Transactions {
      * behind, and fences that one off. Once, before the first transaction.
      */
     public synchronized void init() {
+        checkTransactional();
         call("the transactions could not be initialised", (slice, error) ->
                 KABI.kabi_producer_transactions_init(core.handle, slice, error));
     }
 
     /** Begins a transaction, which what is sent from now on belongs to. */
     public synchronized void begin() {
-        core.checkOpen();
+        checkTransactional();
         try (Scratch scratch = Scratch.take()) {
             scratch.check(KABI.kabi_producer_transaction_begin(core.handle, scratch.error()));
         }
@@ -59,6 +60,7 @@ public final class Transactions {
      */
     public synchronized void offsets(Map<TopicPartition, OffsetAndMetadata> offsets, Consumer consumer) {
         Partitions array = array(offsets, consumer.topics());
+        checkTransaction();
         core.settle(deadline());
         try {
             call("the offsets could not be added to the transaction", (slice, error) ->
@@ -75,6 +77,7 @@ public final class Transactions {
         Partitions array = array(offsets, core.topics);
         ByteBuffer metadata = Memory.allocate(groupMetadata.length);
         metadata.put(0, groupMetadata);
+        checkTransaction();
         core.settle(deadline());
         try {
             call("the offsets could not be added to the transaction", (slice, error) ->
@@ -93,6 +96,7 @@ public final class Transactions {
     public synchronized void offsets(Map<TopicPartition, OffsetAndMetadata> offsets, String groupId) {
         Partitions array = array(offsets, core.topics);
         ByteBuffer group = Memory.text(groupId);
+        checkTransaction();
         core.settle(deadline());
         try {
             call("the offsets could not be added to the transaction", (slice, error) ->
@@ -155,11 +159,16 @@ public final class Transactions {
     }
 
     private void checkTransaction() {
-        core.checkOpen();
+        checkTransactional();
         if (!open) {
-            throw new IllegalStateException(core.transactional
-                    ? "no transaction is open: begin one first"
-                    : "the producer has no transactional.id");
+            throw new IllegalStateException("no transaction is open: begin one first");
+        }
+    }
+
+    private void checkTransactional() {
+        core.checkOpen();
+        if (!core.transactional) {
+            throw new IllegalStateException("the producer has no transactional.id, so it has no transactions");
         }
     }
 

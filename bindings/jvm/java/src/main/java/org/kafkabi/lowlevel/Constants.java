@@ -671,6 +671,57 @@ public final class Constants {
     /** The record was written and acknowledged as the acks property asks. */
     public static final int KABI_PERSISTED_YES = 2;
 
+    /** A log line's context: it comes because of "generic" in the property debug. */
+    public static final int KABI_DEBUG_GENERIC = 1;
+
+    /** A log line's context: it comes because of "broker" in the property debug. */
+    public static final int KABI_DEBUG_BROKER = 2;
+
+    /** A log line's context: it comes because of "topic" in the property debug. */
+    public static final int KABI_DEBUG_TOPIC = 4;
+
+    /** A log line's context: it comes because of "metadata" in the property debug. */
+    public static final int KABI_DEBUG_METADATA = 8;
+
+    /** A log line's context: it comes because of "feature" in the property debug. */
+    public static final int KABI_DEBUG_FEATURE = 16;
+
+    /** A log line's context: it comes because of "queue" in the property debug. */
+    public static final int KABI_DEBUG_QUEUE = 32;
+
+    /** A log line's context: it comes because of "msg" in the property debug. */
+    public static final int KABI_DEBUG_MSG = 64;
+
+    /** A log line's context: it comes because of "protocol" in the property debug. */
+    public static final int KABI_DEBUG_PROTOCOL = 128;
+
+    /** A log line's context: it comes because of "cgrp" in the property debug. */
+    public static final int KABI_DEBUG_CGRP = 256;
+
+    /** A log line's context: it comes because of "security" in the property debug. */
+    public static final int KABI_DEBUG_SECURITY = 512;
+
+    /** A log line's context: it comes because of "fetch" in the property debug. */
+    public static final int KABI_DEBUG_FETCH = 1024;
+
+    /** A log line's context: it comes because of "interceptor" in the property debug. */
+    public static final int KABI_DEBUG_INTERCEPTOR = 2048;
+
+    /** A log line's context: it comes because of "plugin" in the property debug. */
+    public static final int KABI_DEBUG_PLUGIN = 4096;
+
+    /** A log line's context: it comes because of "consumer" in the property debug. */
+    public static final int KABI_DEBUG_CONSUMER = 8192;
+
+    /** A log line's context: it comes because of "admin" in the property debug. */
+    public static final int KABI_DEBUG_ADMIN = 16384;
+
+    /** A log line's context: it comes because of "eos" in the property debug. */
+    public static final int KABI_DEBUG_EOS = 32768;
+
+    /** A log line's context: it comes because of "mock" in the property debug. */
+    public static final int KABI_DEBUG_MOCK = 65536;
+
     /** A partition to send to: the partitioner of the topic chooses it. */
     public static final int KABI_PARTITION_ANY = -1;
 

@@ -583,6 +583,15 @@ public interface Functions {
     int kabi_cluster_leader(long cluster, long topic, int partition, int broker, long error);
 
     /**
+     * Makes the next answer that tells a client about the leader of a partition name this broker (an id, or
+     * KABI_BROKER_NONE) and this epoch (-1 for none), whoever leads it: as brokers do whose metadata is stale.
+     * Each call is good for one answer more, to whichever client asks first.
+     *
+     * <p>Errors: as kabi_cluster_leader(), and KABI_STATUS_ARGUMENT (an epoch below -1).
+     */
+    int kabi_cluster_leader_answer(long cluster, long topic, int partition, int broker, int leaderEpoch, long error);
+
+    /**
      * Makes a broker (an id) the follower that the leader of a partition sends every consumer to for reading,
      * whatever its client.rack says; KABI_BROKER_NONE ends that. Consumers notice with their next answer from
      * the leader.
@@ -893,6 +902,45 @@ public interface Functions {
     int kabi_admin_partitions_add(long admin, long name, int total, int timeoutMs, long error);
 
     /**
+     * Adds a broker with an id of 1 to 10,000 that no other has, on a port of 127.0.0.1 that the system
+     * chooses. There may be 100 at most. The copies of all partitions are spread over the brokers anew, and
+     * leaders chosen among them; clients learn of the broker with the metadata that they ask for next.
+     *
+     * <p>Errors: KABI_STATUS_ARGUMENT, KABI_STATUS_SYSTEM (no socket to be had).
+     */
+    int kabi_cluster_broker_add(long cluster, int broker, long error);
+
+    /**
+     * Removes a broker (an id) for good: its connections are closed, what it coordinates goes to others, and
+     * the copies of all partitions are spread over the others anew, with leaders chosen among them. Records are
+     * kept. One of the brokers that kabi_cluster_bootstrap() names has to stay.
+     *
+     * <p>Errors: KABI_STATUS_ARGUMENT.
+     */
+    int kabi_cluster_broker_remove(long cluster, int broker, long error);
+
+    /**
+     * Chooses the address at which a broker (an id) says that it is, as behind a proxy or with a mistake in
+     * advertised.listeners. It stays where it is: kabi_cluster_bootstrap() names that place, and clients go to
+     * the new one once they have asked for metadata.
+     *
+     * <p>{@code host} is a name or an IPv4 address of 1 to 127 bytes, {@code port} 1 to 65,535.
+     *
+     * <p>Errors: KABI_STATUS_ARGUMENT.
+     */
+    int kabi_cluster_broker_address(long cluster, int broker, long host, int port, long error);
+
+    /**
+     * Lets brokers ask clients for metrics (KIP-714), as real ones do that are set up for it: {@code metrics}
+     * has {@code count} (1 to 1,000) beginnings of metric names, of which "" stands for all; clients send them
+     * every {@code intervalMs} milliseconds, 1 to 600,000. What comes is only counted, as requests of the kind
+     * KABI_REQUEST_PUSH_TELEMETRY. For clients that connect after this; once for each cluster.
+     *
+     * <p>Errors: KABI_STATUS_ARGUMENT, KABI_STATUS_STATE (it asks for metrics already).
+     */
+    int kabi_cluster_telemetry(long cluster, long metrics, long count, int intervalMs, long error);
+
+    /**
      * Reads these partitions too, besides those that kabi_consumer_assign() assigned, from the offsets given,
      * as there. All or none are assigned.
      *
@@ -1011,6 +1059,16 @@ public interface Functions {
     int kabi_consumer_group_metadata(long consumer, long bytes, long size, long length, long error);
 
     /**
+     * Writes the group's generation to {@code generation}, as this member knows it: each time the group decides
+     * anew who has which partitions it grows. With group.protocol=consumer it is the member's epoch. Below 0
+     * while the consumer is no member. (The generation of kabi_batch_info_t is another number, the consumer's
+     * own.)
+     *
+     * <p>Errors: KABI_STATUS_UNKNOWN_GROUP without the property group.id.
+     */
+    int kabi_consumer_group_generation(long consumer, long generation, long error);
+
+    /**
      * Stores offsets for the next commit of everything handled, be it automatic, by kabi_consumer_commit() or
      * at the close: each that of the next record to read, with its metadata. {@code code} of each gets its own
      * status, and the result is the first that is not 0.
@@ -1120,7 +1178,8 @@ public interface Functions {
      * <p>Errors: KABI_STATUS_INTERRUPTED (a wake), KABI_STATUS_BUSY (another thread polls for records),
      * KABI_STATUS_REENTERED (inside a handler that such a poll runs), KABI_STATUS_CALLBACK_FAILED (a handler
      * returned not 0; no record is lost), KABI_STATUS_STATE (a change waits to be applied), KABI_STATUS_CLOSED,
-     * and a fatal error with its own code.
+     * KABI_STATUS_SYSTEM (no handle is left for the batch; nothing was handed out), and a fatal error with its
+     * own code.
      */
     int kabi_consumer_poll(long consumer, long maxRecords, int timeoutMs, long batch, long info, long error);
 
@@ -1182,12 +1241,40 @@ public interface Functions {
     int kabi_batch_headers(long batch, long index, long headers, long capacity, long count, long error);
 
     /**
+     * Writes the id of the broker that record {@code index} of a batch came from to {@code broker}: the
+     * partition's leader, or the follower that was read from. -1 if it is not known, as for some entries.
+     *
+     * <p>Errors: KABI_STATUS_ARGUMENT (the batch has no such record).
+     */
+    int kabi_batch_broker(long batch, long index, long broker, long error);
+
+    /**
      * Frees a batch: its records' pointers are invalid from here on. Says nothing about whether they are
      * handled. The handle may be NULL or stale. Any thread may call it.
      *
      * <p>May be 0: {@code batch}.
      */
     void kabi_batch_free(long batch);
+
+    /**
+     * Gives a producer another user name and password, in place of the properties sasl.username and
+     * sasl.password: for a password that changes while the program runs. Connections made from now on use them,
+     * and those waiting for their next try are tried at once; connections that stand are left alone. Whether
+     * brokers accept them is told as for the first ones, by KABI_EVENT_ERROR.
+     *
+     * <p>Both are NUL-terminated UTF-8, up to 32 KiB, and are copied; they appear in no log line, error or
+     * document. Any thread may call it, a handler as well.
+     *
+     * <p>Errors: KABI_STATUS_ARGUMENT (one is empty), KABI_STATUS_STATE (security.protocol is not
+     * sasl_plaintext or sasl_ssl, or sasl.mechanisms not PLAIN or SCRAM).
+     */
+    int kabi_producer_credentials_set(long producer, long username, long password, long error);
+
+    /** As kabi_producer_credentials_set(), for a consumer. */
+    int kabi_consumer_credentials_set(long consumer, long username, long password, long error);
+
+    /** As kabi_producer_credentials_set(), for an admin. One on top of another client changes that one's. */
+    int kabi_admin_credentials_set(long admin, long username, long password, long error);
 
     /**
      * Writes figures about a producer to {@code buffer}, as a JSON document, NUL-terminated, and its length

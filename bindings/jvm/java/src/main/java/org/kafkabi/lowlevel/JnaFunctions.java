@@ -291,6 +291,11 @@ final class JnaFunctions implements Functions {
     }
 
     @Override
+    public int kabi_cluster_leader_answer(long cluster, long topic, int partition, int broker, int leaderEpoch, long error) {
+        return Direct.kabi_cluster_leader_answer(cluster, topic, partition, broker, leaderEpoch, error);
+    }
+
+    @Override
     public int kabi_cluster_follower(long cluster, long topic, int partition, int broker, long error) {
         return Direct.kabi_cluster_follower(cluster, topic, partition, broker, error);
     }
@@ -421,6 +426,26 @@ final class JnaFunctions implements Functions {
     }
 
     @Override
+    public int kabi_cluster_broker_add(long cluster, int broker, long error) {
+        return Direct.kabi_cluster_broker_add(cluster, broker, error);
+    }
+
+    @Override
+    public int kabi_cluster_broker_remove(long cluster, int broker, long error) {
+        return Direct.kabi_cluster_broker_remove(cluster, broker, error);
+    }
+
+    @Override
+    public int kabi_cluster_broker_address(long cluster, int broker, long host, int port, long error) {
+        return Direct.kabi_cluster_broker_address(cluster, broker, host, port, error);
+    }
+
+    @Override
+    public int kabi_cluster_telemetry(long cluster, long metrics, long count, int intervalMs, long error) {
+        return Direct.kabi_cluster_telemetry(cluster, metrics, count, intervalMs, error);
+    }
+
+    @Override
     public int kabi_consumer_incremental_assign(long consumer, long partitions, long count, long error) {
         return Direct.kabi_consumer_incremental_assign(consumer, partitions, count, error);
     }
@@ -473,6 +498,11 @@ final class JnaFunctions implements Functions {
     @Override
     public int kabi_consumer_group_metadata(long consumer, long bytes, long size, long length, long error) {
         return Direct.kabi_consumer_group_metadata(consumer, bytes, size, length, error);
+    }
+
+    @Override
+    public int kabi_consumer_group_generation(long consumer, long generation, long error) {
+        return Direct.kabi_consumer_group_generation(consumer, generation, error);
     }
 
     @Override
@@ -546,8 +576,28 @@ final class JnaFunctions implements Functions {
     }
 
     @Override
+    public int kabi_batch_broker(long batch, long index, long broker, long error) {
+        return Direct.kabi_batch_broker(batch, index, broker, error);
+    }
+
+    @Override
     public void kabi_batch_free(long batch) {
         Direct.kabi_batch_free(batch);
+    }
+
+    @Override
+    public int kabi_producer_credentials_set(long producer, long username, long password, long error) {
+        return Direct.kabi_producer_credentials_set(producer, username, password, error);
+    }
+
+    @Override
+    public int kabi_consumer_credentials_set(long consumer, long username, long password, long error) {
+        return Direct.kabi_consumer_credentials_set(consumer, username, password, error);
+    }
+
+    @Override
+    public int kabi_admin_credentials_set(long admin, long username, long password, long error) {
+        return Direct.kabi_admin_credentials_set(admin, username, password, error);
     }
 
     @Override
@@ -761,6 +811,8 @@ final class JnaFunctions implements Functions {
 
         static native int kabi_cluster_leader(long cluster, long topic, int partition, int broker, long error);
 
+        static native int kabi_cluster_leader_answer(long cluster, long topic, int partition, int broker, int leaderEpoch, long error);
+
         static native int kabi_cluster_follower(long cluster, long topic, int partition, int broker, long error);
 
         static native int kabi_cluster_follower_watermarks(long cluster, long topic, int partition, long low, long high, long error);
@@ -813,6 +865,14 @@ final class JnaFunctions implements Functions {
 
         static native int kabi_admin_partitions_add(long admin, long name, int total, int timeoutMs, long error);
 
+        static native int kabi_cluster_broker_add(long cluster, int broker, long error);
+
+        static native int kabi_cluster_broker_remove(long cluster, int broker, long error);
+
+        static native int kabi_cluster_broker_address(long cluster, int broker, long host, int port, long error);
+
+        static native int kabi_cluster_telemetry(long cluster, long metrics, long count, int intervalMs, long error);
+
         static native int kabi_consumer_incremental_assign(long consumer, long partitions, long count, long error);
 
         static native int kabi_consumer_incremental_unassign(long consumer, long partitions, long count, long error);
@@ -834,6 +894,8 @@ final class JnaFunctions implements Functions {
         static native int kabi_consumer_rebalance_protocol(long consumer, long buffer, long size, long length, long error);
 
         static native int kabi_consumer_group_metadata(long consumer, long bytes, long size, long length, long error);
+
+        static native int kabi_consumer_group_generation(long consumer, long generation, long error);
 
         static native int kabi_consumer_store(long consumer, long partitions, long count, long error);
 
@@ -863,7 +925,15 @@ final class JnaFunctions implements Functions {
 
         static native int kabi_batch_headers(long batch, long index, long headers, long capacity, long count, long error);
 
+        static native int kabi_batch_broker(long batch, long index, long broker, long error);
+
         static native void kabi_batch_free(long batch);
+
+        static native int kabi_producer_credentials_set(long producer, long username, long password, long error);
+
+        static native int kabi_consumer_credentials_set(long consumer, long username, long password, long error);
+
+        static native int kabi_admin_credentials_set(long admin, long username, long password, long error);
 
         static native int kabi_producer_metrics(long producer, long buffer, long size, long length, long error);
 

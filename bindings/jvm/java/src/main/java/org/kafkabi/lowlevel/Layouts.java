@@ -118,7 +118,8 @@ public final class Layouts {
         /**
          * REPORT: the token that the record was sent with. ASSIGNMENT: the generation that begins, as in
          * kabi_batch_info_t. COMMIT: the number from kabi_consumer_commit_async(). REQUEST: the request's number.
-         * THROTTLE: the broker's id.
+         * THROTTLE: the broker's id. LOG: the KABI_DEBUG_* bits of the contexts that the line belongs to, 0 for a
+         * line that comes without the property debug too (and for its newer words).
          */
         public static final int TOKEN = 8;
 

@@ -1,0 +1,79 @@
+;;;; The embedded cluster: brokers inside this process, for demonstrations and tests.
+
+(in-package #:kafkabi)
+
+(defclass cluster ()
+  ((handle :initform kabi-ll:+no-handle+ :accessor cluster-handle)
+   (addresses :initform "" :accessor cluster-addresses))
+  (:documentation "An embedded Kafka cluster of :BROKERS brokers (1, or up to 100) on loopback ports that
+the system chooses. It keeps records in memory, and makes a topic of 4 partitions when a client asks for
+one that is not there. Transactions are not carried out: aborted records are read. It must be closed by
+CLOSE, which WITH-CLUSTER does."))
+
+(defmethod initialize-instance :after ((cluster cluster) &key (brokers 1))
+  (check-argument brokers (integer 1 100) "a number of brokers, 1 to 100")
+  (cffi:with-foreign-object (place :uint64)
+    (call-checked (kabi-ll:cluster-new brokers place) nil :operation 'cluster)
+    (let ((handle (cffi:mem-ref place :uint64)))
+      (setf (cluster-handle cluster) handle)
+      (finalize cluster (lambda () (pool-run (lambda () (kabi-ll:cluster-free handle)))))
+      (setf (cluster-addresses cluster)
+            (foreign-string (lambda (buffer size length details)
+                              (kabi-ll:cluster-bootstrap handle buffer size length details)))))))
+
+(defun make-cluster (&rest arguments &key &allow-other-keys)
+  "A new embedded cluster; the arguments are those of MAKE-INSTANCE with the class CLUSTER."
+  (apply #'make-instance 'cluster arguments))
+
+(defmethod print-object ((cluster cluster) stream)
+  (print-unreadable-object (cluster stream :type t :identity t)
+    (princ (cluster-addresses cluster) stream)))
+
+(defmethod close ((cluster cluster) &key timeout)
+  (declare (ignore timeout))
+  (let ((handle (cluster-handle cluster)))
+    (unless (eql handle kabi-ll:+no-handle+)
+      (trivial-garbage:cancel-finalization cluster)
+      (setf (cluster-handle cluster) kabi-ll:+no-handle+)
+      ;; It takes about a millisecond, rarely a second.
+      (out-of-line () (kabi-ll:cluster-free handle)))
+    nil))
+
+(defmacro with-cluster ((cluster &rest arguments) &body body)
+  "Evaluate BODY with CLUSTER bound to a new embedded cluster made with ARGUMENTS, and end it, however BODY
+is left."
+  `(let ((,cluster (make-cluster ,@arguments)))
+     (unwind-protect (progn ,@body)
+       (close ,cluster))))
+
+(defun bootstrap-servers (cluster)
+  "The addresses of CLUSTER, as the property bootstrap.servers takes them."
+  (check-argument cluster cluster "an embedded cluster")
+  (cluster-addresses cluster))
+
+(defgeneric create-topic (where name &key)
+  (:documentation "Create the topic NAME with PARTITIONS partitions, each with REPLICATION copies: WHERE is an
+embedded cluster, or a client, which asks its cluster for it and waits until the controller has made it."))
+
+(defmethod create-topic ((cluster cluster) name &key (partitions 1) (replication 1))
+  (check-argument name string "the name of a topic, a string")
+  (check-argument partitions (integer 1 10000) "a number of partitions, 1 to 10,000")
+  (check-argument replication (integer 1 100) "a number of copies, at most one a broker")
+  (with-text (pointer name)
+    (call-checked (kabi-ll:cluster-topic-create (cluster-handle cluster) pointer partitions replication)
+                  nil :operation 'create-topic :topic name))
+  name)
+
+(defun broker-down (cluster &optional (broker kabi-ll:+broker-all+))
+  "Make BROKER, an id, or all brokers close their connections and refuse new ones."
+  (check-argument cluster cluster "an embedded cluster")
+  (check-argument broker (signed-byte 32) "the id of a broker")
+  (call-checked (kabi-ll:cluster-broker-down (cluster-handle cluster) broker) nil :operation 'broker-down)
+  nil)
+
+(defun broker-up (cluster &optional (broker kabi-ll:+broker-all+))
+  "Make BROKER, an id, or all brokers take connections again."
+  (check-argument cluster cluster "an embedded cluster")
+  (check-argument broker (signed-byte 32) "the id of a broker")
+  (call-checked (kabi-ll:cluster-broker-up (cluster-handle cluster) broker) nil :operation 'broker-up)
+  nil)

@@ -1,0 +1,33 @@
+;;;; The library as a whole: its versions, ending all, and what saved images need.
+
+(in-package #:kafkabi)
+
+(defun version ()
+  "The version of kafkabi's shared library."
+  (static-text (kabi-ll:version)))
+
+(defun librdkafka-version ()
+  "The version of the librdkafka inside."
+  (static-text (kabi-ll:librdkafka-version)))
+
+(defun shutdown (&key (timeout 30000))
+  "Free every client and cluster that is still there, and wait up to TIMEOUT milliseconds (-1: for ever)
+until all threads of kafkabi's have ended, those in Lisp too. New clients may be made after. Signal a
+TIMEOUT-ERROR if some are still there."
+  (check-argument timeout milliseconds "a number of milliseconds, or -1 to wait for ever")
+  (end-all-threads)
+  (with-details (details)
+    (check-status (kabi-ll:shutdown timeout details) details nil :operation 'shutdown))
+  nil)
+
+(defun end-all-threads ()
+  "Free every client that is still there, and wait for the Lisp threads of all of them."
+  (dolist (core (live-cores))
+    (let ((thread (core-thread core)))
+      (release core)
+      (when (and thread (not (eq thread (this-thread)))) (join thread))))
+  (end-pool))
+
+;; A saved image has neither threads nor foreign memory: what is still open is ended before, and refused
+;; after. The library itself is found again when the image starts.
+#+sbcl (pushnew 'end-all-threads sb-ext:*save-hooks*)

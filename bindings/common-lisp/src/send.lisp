@@ -1,0 +1,164 @@
+;;;; Sending one record.
+
+(in-package #:kafkabi)
+
+(defconstant +send-timeout+ 60000
+  "Milliseconds for which a send waits by default while too many records wait to be sent.")
+
+(declaim (inline same-text-p))
+(defun same-text-p (one other)
+  (declare (type (simple-array character (*)) one other) (optimize speed (safety 0)))
+  (let ((length (length one)))
+    (and (= length (length other))
+         (loop for index of-type index below length
+               always (char= (schar one index) (schar other index))))))
+
+(declaim (inline producer-topic))
+(defun producer-topic (core topic)
+  "The number of TOPIC: at hand for the topic that was sent to last."
+  (declare (type producer-core core))
+  (if (and (typep topic '(simple-array character (*)))
+           (same-text-p topic (producer-topic-name core)))
+      (producer-topic-number core)
+      (other-topic core topic)))
+
+(defun other-topic (core topic)
+  (check-argument topic string "the name of a topic, a string")
+  (let ((number (topic-number core topic))
+        (name (coerce (copy-seq topic) '(simple-array character (*)))))
+    ;; Name and number change together for a reader that is interrupted in between: number -1 first.
+    (with-short-lock ((meeting-lock core))
+      (unless (same-text-p name (producer-topic-name core))
+        (setf (producer-topic-name core) (make-string 0)
+              (producer-topic-number core) number
+              (producer-topic-name core) name)))
+    number))
+
+;;; ---- serializing ----
+
+(declaim (inline key-octets value-octets))
+(defun key-octets (core key)
+  (declare (type producer-core core))
+  (if (producer-key-serde core) (serialize-key core key) (if (typep key 'octets) key (default-key core key))))
+
+(defun value-octets (core value)
+  (declare (type producer-core core))
+  (if (producer-value-serde core)
+      (serialize-value core value)
+      (if (typep value 'octets) value (default-value core value))))
+
+(macrolet ((define-serializer (name default place what)
+             `(progn
+                (defun ,name (core value)
+                  (with-store-function (,place ,what)
+                    (let ((serde ,place))
+                      (if serde (serialized (funcall (the function serde) value)) (to-octets value)))))
+                (defun ,default (core value)
+                  (,name core value)))))
+  (define-serializer serialize-key default-key (producer-key-serde core) "keys")
+  (define-serializer serialize-value default-value (producer-value-serde core) "values"))
+
+;;; ---- one record ----
+
+(declaim (inline fill-message))
+(defun fill-message (message topic partition key key-length value value-length timestamp token)
+  (setf (kabi-ll:message-topic message) topic
+        (kabi-ll:message-partition message) partition
+        (kabi-ll:message-key message) key
+        (kabi-ll:message-key-length message) key-length
+        (kabi-ll:message-value message) value
+        (kabi-ll:message-value-length message) value-length
+        (kabi-ll:message-headers message) (cffi:null-pointer)
+        (kabi-ll:message-header-count message) 0
+        (kabi-ll:message-timestamp message) timestamp
+        (kabi-ll:message-token message) token
+        (cffi:mem-ref message :uint64 kabi-ll:+offset-of-message-reserved+) 0
+        (cffi:mem-ref message :uint64 (+ 8 kabi-ll:+offset-of-message-reserved+)) 0))
+
+(defun send-message (core topic partition key value timestamp token timeout)
+  "Hand one record over; signal unless it was taken, and give TOKEN back."
+  (declare (type producer-core core) (type (signed-byte 32) topic partition timeout)
+           (type (or null octets) key value) (type (signed-byte 64) timestamp)
+           (type (unsigned-byte 62) token) (optimize speed))
+  (let ((status kabi-ll:+status-interrupted+))
+    (declare (type (signed-byte 32) status))
+    (with-details (details)
+      (unwind-protect
+           (with-octets (key-pointer key-length key)
+             (with-octets (value-pointer value-length value)
+               (cffi:with-foreign-object (message :uint8 #.kabi-ll:+sizeof-message+)
+                 (fill-message message topic partition key-pointer key-length value-pointer value-length
+                               timestamp token)
+                 (in-slices (slice timeout core kabi-ll:+status-queue-full+)
+                   ;; What was taken must be known to be, whenever an interrupt comes.
+                   (kabi-ll:uninterrupted
+                     (setf status (kabi-ll:producer-send (core-handle core) message slice details)))))))
+        (unless (or (zerop status) (zerop token))
+          (give-token-back core token)))
+      (unless (zerop status)
+        (signal-send status details core topic partition)))
+    nil))
+
+(defun signal-send (status details core topic partition)
+  (signal-status status details
+                 (cond ((eql status kabi-ll:+status-queue-full+) 'queue-full-error)
+                       ((member status '(#.kabi-ll:+status-argument+ #.kabi-ll:+status-interrupted+)) nil)
+                       (t 'partition-error))
+                 (list :operation 'send :topic (topic-name core topic)
+                       :partition (unless (minusp partition) partition))))
+
+(declaim (inline check-send))
+(defun check-send (partition timestamp headers timeout)
+  (unless (typep partition '(or null (unsigned-byte 31)))
+    (argument-error 'partition partition "a partition, from 0, or NIL to let the partitioner choose"))
+  (unless (typep timestamp '(or null (unsigned-byte 62)))
+    (argument-error 'timestamp timestamp "milliseconds since 1970, or NIL for now"))
+  (unless (listp headers)
+    (argument-error 'headers headers "an alist of names and octets"))
+  (unless (typep timeout 'milliseconds)
+    (argument-error 'timeout timeout "a number of milliseconds, or -1 to wait for ever")))
+
+(defun hand-over (core topic partition key value timestamp headers token timeout)
+  (declare (type producer-core core))
+  (if headers
+      (send-with-headers core topic (or partition -1) key value (or timestamp 0) headers token timeout)
+      (send-message core topic (or partition -1) key value (or timestamp 0) token timeout)))
+
+(defun send (producer topic value &key key partition headers timestamp (timeout +send-timeout+))
+  "Send a record to TOPIC and return the future of its REPORT, which tells the partition and offset that it
+has got, or fails with a DELIVERY-ERROR. Does not wait for a broker.
+
+KEY and VALUE go through the producer's serializers, the key first, and a key only if there is one; NIL is
+the null key or value. PARTITION is a number, or NIL to let the partitioner choose. HEADERS is an alist of
+names and octets, strings or NIL; TIMESTAMP is in milliseconds since 1970, NIL or 0 means now.
+
+While too many records wait to be sent it waits up to TIMEOUT milliseconds, and then signals a
+QUEUE-FULL-ERROR. A condition of a serializer has the restart STORE-FUNCTION."
+  (check-argument producer producer "a producer")
+  (check-send partition timestamp headers timeout)
+  (let ((core (use producer 'send)))
+    (declare (type producer-core core))
+    (unless (producer-reportsp core)
+      (argument-error 'producer producer "a producer with reports; use SEND-AND-FORGET without them"))
+    (let* ((key (and key (key-octets core key)))
+           (value (and (or value (producer-value-serde core)) (value-octets core value)))
+           (number (producer-topic core topic))
+           (delivery (make-delivery core)))
+      (setf (delivery-topic delivery) number)
+      (ensure-draining core)
+      (hand-over core number partition key value timestamp headers (take-token core delivery) timeout)
+      delivery)))
+
+(defun send-and-forget (producer topic value &key key partition headers timestamp (timeout +send-timeout+))
+  "As SEND, without a future. A record that can't be delivered is an event for the function :ON-ERROR, a
+DELIVERY-ERROR, and counted by FLUSH and CLOSE. Return NIL."
+  (check-argument producer producer "a producer")
+  (check-send partition timestamp headers timeout)
+  (let ((core (use producer 'send-and-forget)))
+    (declare (type producer-core core))
+    (let* ((key (and key (key-octets core key)))
+           (value (and (or value (producer-value-serde core)) (value-octets core value)))
+           (number (producer-topic core topic)))
+      (when (producer-reportsp core) (ensure-draining core))
+      (hand-over core number partition key value timestamp headers 0 timeout)
+      nil)))

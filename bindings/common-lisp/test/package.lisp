@@ -1,0 +1,97 @@
+;;;; The tests' package and suite, and what tests share: one cluster for all, topics and groups of their own,
+;;;; generous time-outs.
+
+(defpackage #:kafkabi/test
+  (:use #:cl)
+  (:import-from #:fiveam #:def-suite #:in-suite #:test #:is #:is-true #:is-false #:signals #:finishes
+                #:fail #:skip #:pass)
+  (:documentation "Tests of kafkabi/low-level and kafkabi, through what they export.")
+  (:export #:run-all #:kafkabi))
+
+(in-package #:kafkabi/test)
+
+(def-suite kafkabi :description "All tests of kafkabi's Common Lisp library.")
+
+(defparameter *long* 30000
+  "Milliseconds for what must happen: a machine that stalls must not fail a test.")
+
+(defvar *cluster* nil "The embedded cluster that tests share.")
+
+(defvar *number* 0)
+
+(defun fresh (what)
+  "A name that no other test uses."
+  (format nil "~A-~D" what (incf *number*)))
+
+(defun servers ()
+  (unless *cluster* (setf *cluster* (kabi:make-cluster)))
+  (kabi:bootstrap-servers *cluster*))
+
+(defun fresh-topic (&optional (partitions 1))
+  "A topic of the shared cluster that no other test uses."
+  (let ((name (fresh "topic")))
+    (servers)
+    (kabi:create-topic *cluster* name :partitions partitions)))
+
+(defun conf (&rest properties)
+  "A configuration for the shared cluster."
+  (list* :bootstrap-servers (servers) properties))
+
+(defun reader-conf (&rest properties)
+  "A configuration for a consumer of the shared cluster, alone in its group, from the beginning."
+  (apply #'conf :group-id (fresh "group") :auto-offset-reset "earliest" properties))
+
+(defmacro condition-of (&body body)
+  "The error that BODY signals, or NIL."
+  `(handler-case (progn ,@body nil)
+     (error (condition) condition)))
+
+(defmacro within ((milliseconds) &body body)
+  "Evaluate BODY, which must end within so many milliseconds, and return its value."
+  (let ((begun (gensym "BEGUN")))
+    `(let ((,begun (get-internal-real-time)))
+       (multiple-value-prog1 (progn ,@body)
+         (is (< (- (get-internal-real-time) ,begun)
+                (* ,milliseconds (/ internal-time-units-per-second 1000))))))))
+
+(defun await (function &optional (milliseconds *long*))
+  "Call FUNCTION until it gives true, and return that, or NIL after so long."
+  (loop with end = (+ (get-internal-real-time)
+                      (* milliseconds (/ internal-time-units-per-second 1000)))
+        for result = (funcall function)
+        when result return result
+        while (< (get-internal-real-time) end)
+        do (sleep 0.01)))
+
+(defun in-thread (function)
+  "Start a thread that calls FUNCTION, and return a function that waits for its values."
+  (let* ((results nil) (failure nil)
+         (thread (bordeaux-threads:make-thread
+                  (lambda ()
+                    (handler-case (setf results (multiple-value-list (funcall function)))
+                      (error (condition) (setf failure condition)))))))
+    (lambda ()
+      (bordeaux-threads:join-thread thread)
+      (when failure (error failure))
+      (values-list results))))
+
+(defun octets (&rest octets)
+  (coerce octets 'kabi:octets))
+
+;;; ---- running ----
+
+(defun run-all (&optional (suite 'kafkabi))
+  "Run the tests, print a line for each that fails and the counts, and return true if none did."
+  (let* ((results (unwind-protect
+                       (let ((fiveam:*print-names* t)) (fiveam:run suite))
+                    (when *cluster*
+                      (kabi:close *cluster*)
+                      (setf *cluster* nil))))
+         (failed (remove-if (lambda (result) (typep result '(or fiveam::test-passed fiveam::test-skipped)))
+                            results)))
+    (dolist (result results)
+      (unless (typep result 'fiveam::test-passed)
+        (format t "~&~:[FAILED~;SKIPPED~] ~A: ~A~%" (typep result 'fiveam::test-skipped)
+                (fiveam::name (fiveam::test-case result)) (fiveam::reason result))))
+    (format t "~&~D passed, ~D failed~%" (- (length results) (length failed)) (length failed))
+    (and results (null failed))))
