@@ -5,8 +5,8 @@
   its future alone. A future throws ExecutionException around the failure, an org.kafkabi.KafkaException, when it is
   dereferenced. Admins are safe for use by any number of threads, and java.io.Closeable: use `with-open`.
 
-  The embedded cluster answers `cluster` without the future :id, `topics`, `topics-describe`, and what is about groups and
-  offsets; the rest needs a real broker."
+  The embedded cluster answers `topics`, `topics-describe`, and most of what is about groups and offsets; the rest needs a
+  real broker."
   (:require [clojure.string :as str]
             [kafkabi.impl.admin :as impl]
             [kafkabi.impl.convert :as convert]
@@ -113,9 +113,6 @@
 
 ;; ---- topics ----
 
-(defn- described [a topics timeout-ms]
-  (impl/request (java a) "topics_describe" {"topics" topics} timeout-ms))
-
 (defn topics
   "The topics that there are.
 
@@ -126,17 +123,12 @@
   (^CompletableFuture [a opts]
    (let [{:keys [internal? timeout-ms]} (options/check-options "topics" opts {:internal?  ::options/flag
                                                                                :timeout-ms ::options/timeout-ms})]
-     (-> (impl/request (java a) "metadata" {} timeout-ms)
-         (convert/then-future (fn [answer]
-                                (let [names (mapv :topic (:topics answer))]
-                                  (if (seq names)
-                                    (described a names timeout-ms)
-                                    (CompletableFuture/completedFuture {:topics []})))))
-         (convert/then (fn [answer]
-                         (into {}
-                               (comp (filter (fn [topic] (or internal? (not (:internal topic)))))
-                                     (map (fn [topic] [(:topic topic) {:internal? (:internal topic)}])))
-                               (:topics answer))))))))
+     (convert/then (impl/metadata (java a) nil timeout-ms)
+                   (fn [topics]
+                     (into {}
+                           (comp (map (fn [topic] [topic {:internal? (contains? impl/internal-topics topic)}]))
+                                 (filter (fn [[_ topic]] (or internal? (not (:internal? topic))))))
+                           (keys topics)))))))
 
 (defn topics-describe
   "Describes topics.
@@ -147,18 +139,15 @@
   (let [topics (topic-names topics)]
     (if (empty? topics)
       {}
-      (impl/per-item topics (described a topics nil) :topics
-                     (fn [{:keys [internal partitions]}]
-                       {:internal?  internal
-                        :partitions (mapv (fn [{:keys [partition leader replicas in-sync]}]
-                                            {:partition partition
-                                             :leader    (convert/node leader)
-                                             :replicas  (let [synced (into #{} (map :id) in-sync)]
-                                                          (mapv (fn [node]
-                                                                  (assoc (convert/node node)
-                                                                         :synced? (contains? synced (:id node))))
-                                                                replicas))})
-                                          partitions)})))))
+      (let [answer (impl/metadata (java a) topics nil)]
+        (into {}
+              (map (fn [topic]
+                     [topic (convert/then answer
+                                          (fn [found]
+                                            {:internal?  (contains? impl/internal-topics topic)
+                                             :partitions (mapv (fn [partition] (dissoc partition :topic))
+                                                               @(get found topic))}))]))
+              topics)))))
 
 (defn- placement [assignments]
   (if (map? assignments)
@@ -434,6 +423,7 @@
   ^CompletableFuture [a]
   (-> (impl/request (java a) "groups_list" {} nil)
       (convert/then (fn [answer]
+                      (run! impl/checked (map (fn [status] {:status status}) (:errors answer)))
                       (mapv (fn [{:keys [group state type simple]}]
                               {:group group, :state (word state), :type (word type), :simple? simple})
                             (:groups answer))))))

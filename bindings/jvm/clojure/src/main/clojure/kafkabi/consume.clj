@@ -29,9 +29,8 @@
             [kafkabi.impl.serde :as serde])
   (:import (clojure.lang IReduceInit)
            (java.io Closeable)
-           (java.util Collection List Map)
+           (java.util Collection Map)
            (java.util.concurrent ScheduledExecutorService ScheduledThreadPoolExecutor ThreadFactory TimeUnit)
-           (java.util.function Predicate)
            (java.util.regex Pattern)
            (kafkabi.impl.consumer Consumer)
            (org.kafkabi Admin CommitCallback TopicPartition)
@@ -133,7 +132,7 @@
      {:topic :partition :leader node-or-nil :replicas [node with :synced?]} and a node {:host :port :rack :id}"
   [^Consumer c]
   (.assignment (java c))
-  (admin/await-answer (admin/partitions-by-topic @(.-admin c) nil nil)))
+  (admin/await-answer (admin/partitions-by-topic @(.-admin c))))
 
 (defn partitions
   "The partitions of a topic.
@@ -207,6 +206,8 @@
 
 (defn listening?
   "Whether a topic is subscribed to, or a [topic partition] is the consumer's now.
+
+  @ source  a topic, or [topic partition]
 
   => boolean"
   [c source]
@@ -363,13 +364,19 @@
    (seek-to c [[topic partition]] :end)))
 
 (defn lag
-  "How many records there are beyond those that were handed out; nil where it can't be told.
+  "How many records there are beyond those that were handed out. What the native client knows is given at once; brokers are
+  asked for what it does not know yet.
 
   => {[topic partition] number} of all partitions that are the consumer's or of these, or for one partition its number"
   ([c]
    (lag c (:partitions (listening c))))
   ([c tps]
-   (convert/by-tp (fn [n] (when-not (neg? (long n)) n)) (.lag (java c) (convert/topic-partitions tps))))
+   (into {}
+         (map (fn [[tp known]]
+                [tp (if (or (neg? (long known)) (impl/waiting-offset c (convert/topic-partition tp)))
+                      (max 0 (- (long (offs-latest c (tp 0) (tp 1))) (long (offs-current c (tp 0) (tp 1)))))
+                      known)]))
+         (convert/by-tp identity (.lag (java c) (convert/topic-partitions tps)))))
   ([c topic partition]
    (one [topic partition] (lag c [[topic partition]]))))
 
@@ -482,18 +489,7 @@
    (let [{:keys [idle-ms]} (options/check-options "records" opts stream-options)]
      (reify IReduceInit
        (reduce [_ f init]
-         (impl/settle! c)
-         (impl/apply-seeks! c (.assignment (java c)))
-         (let [result (volatile! init)]
-           (.each (java c)
-                  (options/duration idle-ms)
-                  (reify Predicate
-                    (test [_ record]
-                      (let [next (f @result (impl/record-map c record))]
-                        (if (reduced? next)
-                          (do (vreset! result @next) false)
-                          (do (vreset! result next) true))))))
-           @result))))))
+         (impl/reduce-records c idle-ms f init))))))
 
 (defn batches
   "As `records`, with what each poll gives at once: a vector of records, all of which are handled when the reducing function
@@ -509,22 +505,7 @@
    (let [{:keys [idle-ms]} (options/check-options "batches" opts stream-options)]
      (reify IReduceInit
        (reduce [_ f init]
-         (loop [result init]
-           (if-let [batch (impl/take-batch! c idle-ms)]
-             (let [handed (impl/current c)
-                   next   (try
-                            (f result batch)
-                            (catch Throwable thrown
-                              (impl/settle-after! c thrown)
-                              (throw thrown)))]
-               (impl/hand-out! handed (count batch))
-               (when (identical? handed (impl/current c))
-                 (impl/mark-always! c)
-                 (impl/settle! c))
-               (if (reduced? next)
-                 @next
-                 (recur next)))
-             result)))))))
+         (impl/reduce-batches c idle-ms f init))))))
 
 (defn handled
   "Says that all that was handed out is handled, so that it may be committed. Polls and commits without offsets do so by

@@ -43,23 +43,37 @@
   [future]
   (Admin/await future))
 
-(defn- topic-partitions [brokers {:keys [topic partitions]}]
+(defn- topic-partitions
+  "The partition infos of a topic in an answer of \"metadata\". Throws what the topic's status tells of."
+  [brokers topic]
   (mapv (fn [{:keys [partition leader replicas in-sync]}]
-          {:topic     topic
-           :partition partition
-           :leader    (convert/node (get brokers leader))
-           :replicas  (mapv (fn [id] (assoc (or (convert/node (get brokers id)) {:host nil, :port nil, :rack nil, :id id})
-                                            :synced? (boolean (some #{id} in-sync))))
-                            replicas)})
-        (sort-by :partition partitions)))
+          (let [synced (set in-sync)]
+            {:topic     (:topic topic)
+             :partition partition
+             :leader    (convert/node (get brokers leader))
+             :replicas  (mapv (fn [id]
+                                (assoc (or (convert/node (get brokers id)) {:host nil, :port nil, :rack nil, :id id})
+                                       :synced? (contains? synced id)))
+                              replicas)}))
+        (sort-by :partition (:partitions (checked topic)))))
 
-(defn partitions-by-topic
-  "A future of {name [partition info]} of these topics, or of all for nil. A topic that has an error throws."
+(defn metadata
+  "A future of {name delay of [partition info]} of these topics, or of all for nil; a delay throws what is wrong with its
+  topic. Unlike \"topics_describe\" it is answered by the embedded cluster too."
   [admin topics timeout-ms]
   (convert/then (request admin "metadata" (if topics {"topics" topics} {}) timeout-ms)
                 (fn [{:keys [brokers topics]}]
                   (let [brokers (into {} (map (juxt :id identity)) brokers)]
-                    (into {} (map (fn [topic] [(:topic topic) (topic-partitions brokers (checked topic))])) topics)))))
+                    (into {} (map (fn [topic] [(:topic topic) (delay (topic-partitions brokers topic))])) topics)))))
+
+(def internal-topics
+  "The topics that are Kafka's own."
+  #{"__consumer_offsets" "__transaction_state" "__share_group_state"})
+
+(defn partitions-by-topic
+  "A future of {name [partition info]} of all topics."
+  [admin]
+  (convert/then (metadata admin nil nil) (fn [topics] (update-vals topics deref))))
 
 (defn partitions-of
   "The partition infos of a topic. Waits while the brokers are choosing leaders for a new topic."
@@ -68,7 +82,7 @@
   (let [deadline (+ (System/nanoTime) 60000000000)]
     (loop []
       (let [result (try
-                     (get (await-answer (partitions-by-topic admin [topic] nil)) topic)
+                     @(get (await-answer (metadata admin [topic] nil)) topic)
                      (catch KafkaException exception
                        (if (= "LEADER_NOT_AVAILABLE" (.name exception))
                          (when (pos? (- (System/nanoTime) deadline))
