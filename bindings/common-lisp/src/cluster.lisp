@@ -63,17 +63,3 @@ embedded cluster, or a client, which asks its cluster for it and waits until the
     (call-checked (kabi-ll:cluster-topic-create (cluster-handle cluster) pointer partitions replication)
                   nil :operation 'create-topic :topic name))
   name)
-
-(defun broker-down (cluster &optional (broker kabi-ll:+broker-all+))
-  "Make BROKER, an id, or all brokers close their connections and refuse new ones."
-  (check-argument cluster cluster "an embedded cluster")
-  (check-argument broker (signed-byte 32) "the id of a broker")
-  (call-checked (kabi-ll:cluster-broker-down (cluster-handle cluster) broker) nil :operation 'broker-down)
-  nil)
-
-(defun broker-up (cluster &optional (broker kabi-ll:+broker-all+))
-  "Make BROKER, an id, or all brokers take connections again."
-  (check-argument cluster cluster "an embedded cluster")
-  (check-argument broker (signed-byte 32) "the id of a broker")
-  (call-checked (kabi-ll:cluster-broker-up (cluster-handle cluster) broker) nil :operation 'broker-up)
-  nil)

@@ -3,6 +3,11 @@
 
 (in-package #:kafkabi)
 
+(defmacro document-functions (&rest names-and-texts)
+  "Give functions that another form has defined, as readers of slots, their documentation strings."
+  `(progn ,@(loop for (name text) in names-and-texts
+                  collect `(setf (documentation ',name 'function) ,text))))
+
 (eval-when (:compile-toplevel :load-toplevel :execute)
   (defun thread-symbol (name)
     "The symbol of bordeaux-threads called NAME: of the API's version 2 where it is there."
