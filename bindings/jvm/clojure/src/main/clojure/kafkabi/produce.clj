@@ -27,6 +27,7 @@
                              serializer-value
                              ^AtomicReference failure ; of a record of the open transaction
                              transactional?
+                             headers?                 ; whether a serializer sees them
                              admin]                   ; delay of an Admin on the producer's connections
   Closeable
   (close [_]
@@ -81,6 +82,7 @@
          value-f    (serde/serializer :serializer-value (or serializer-value serializer))
          java       (org.kafkabi.Producer. config)]
      (Producer. java key-f value-f (AtomicReference.) (contains? (.properties config) "transactional.id")
+                (or (serde/headers? key-f) (serde/headers? value-f))
                 (delay (Admin/of java))))))
 
 (defn producer?
@@ -169,12 +171,13 @@
    (let [topic (:topic record)]
      (when-not (and (string? topic) (not= "" topic))
        (options/wrong! :topic topic "the name of a topic"))
-     (let [k      (serde/bytes-of (.-serializer-key p) topic :key (:key record))
-           v      (serde/bytes-of (.-serializer-value p) topic :value (:value record))
-           future (CompletableFuture.)]
+     (let [headers (when (.-headers? p) (convert/java-headers (or (:headers record) [])))
+           k       (serde/bytes-of (.-serializer-key p) topic headers :key (:key record))
+           v       (serde/bytes-of (.-serializer-value p) topic headers :value (:value record))
+           future  (CompletableFuture.)]
        (when (.-transactional? p)
          (check-transaction p))
-       (.send (java p) (convert/record-to-send record topic k v) (delivery-callback p future callback))
+       (.send (java p) (convert/record-to-send record topic headers k v) (delivery-callback p future callback))
        future))))
 
 ;; ---- what is known ----

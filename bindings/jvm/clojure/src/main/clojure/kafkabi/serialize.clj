@@ -33,7 +33,7 @@
 
   => byte array, or nil"
   ^bytes [serializer topic data]
-  (serde/bytes-of (serde/serializer :serializer serializer) topic :value data))
+  (serde/bytes-of (serde/serializer :serializer serializer) topic nil :value data))
 
 (defn- refuse [data expected]
   (throw (serde/serialization-error (str "got " (pr-str data) ", expected " expected))))

@@ -9,6 +9,7 @@
             [kafkabi.support :refer [is= throws with-cluster]])
   (:import (java.nio ByteBuffer)
            (java.util Map)
+           (org.apache.kafka.common.header Headers)
            (org.apache.kafka.common.serialization BooleanSerializer BooleanDeserializer ByteArraySerializer
              ByteArrayDeserializer ByteBufferSerializer Deserializer DoubleDeserializer DoubleSerializer
              IntegerDeserializer IntegerSerializer LongDeserializer LongSerializer Serdes Serializer
@@ -108,6 +109,24 @@
       @(produce/commit p {:topic "t", :key "größe", :value 17})
       (is= [["größe" 17]] (map (juxt :key :value) (consume/poll c 30000)))
       (is (instance? SerializationException (throws (produce/commit p {:topic "t", :key 1, :value 17}))))))
+  (testing "headers are written and seen by them"
+    (with-cluster [cluster {"t" 1}]
+      (with-open [p (produce/make {:nodes      cluster
+                                   :serializer (reify Serializer
+                                                 (serialize [_ _ headers data]
+                                                   (.add headers "type" (.getBytes (str (class data))))
+                                                   (some-> data str .getBytes)))})
+                  c (consume/make {:nodes        cluster
+                                   :config       {:auto.offset.reset :earliest}
+                                   :deserializer (reify Deserializer
+                                                   (^Object deserialize [_ ^String _topic ^Headers headers ^bytes data]
+                                                     [(String. (.value (.lastHeader headers "mine"))) (some-> data String.)]))
+                                   :listen       [["t" 0]]})]
+        @(produce/commit p {:topic "t", :key :k, :value 1, :headers {:mine "yes"}})
+        (let [{:keys [key value headers]} (first (consume/poll c 30000))]
+          (is= [["yes" ":k"] ["yes" "1"]] [key value])
+          (is= [["mine" "yes"] ["type" "class clojure.lang.Keyword"] ["type" "class java.lang.Long"]]
+               (map (fn [[k ^bytes v]] [k (String. v)]) headers))))))
   (is= 5 (round (kafka-serde/serializer (Serdes/Integer)) (kafka-serde/deserializer (Serdes/Integer)) (int 5)))
   (testing "settings reach configure"
     (let [seen (promise)

@@ -239,7 +239,9 @@
 
 (defn- read-part [^Consumer c f ^Record record part data]
   (try
-    (f (.topic record) data)
+    (if (serde/headers? f)
+      (f (.topic record) (.headers record) data)
+      (f (.topic record) data))
     (catch Exception exception
       (throw (serde/deserialization-error (.topic record) (.partition record) (.offset record) part exception)))
     (catch StackOverflowError exception

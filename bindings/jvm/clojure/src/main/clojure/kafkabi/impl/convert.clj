@@ -131,11 +131,12 @@
           :else                                           nil)))
 
 (defn record-to-send
-  "A Record of the topic and the serialized key and value of a map, with its other fields checked."
-  ^Record [m ^String topic ^bytes k ^bytes v]
+  "A Record of the topic and the serialized key and value of a map, with its other fields checked; `headers`, if not nil, is
+  a list of Headers that stands for the map's."
+  ^Record [m ^String topic headers ^bytes k ^bytes v]
   (let [partition (:partition m)
         timestamp (:timestamp m)
-        headers   (:headers m)
+        headers   (or headers (some-> (:headers m) java-headers))
         record    (Record/of topic k v)
         ^Record record (if (nil? partition)
                     record
@@ -146,7 +147,7 @@
                         :else (options/wrong! :timestamp timestamp "milliseconds since 1970, 0 or more, or nil"))]
     (if (nil? headers)
       record
-      (.withHeaders record (java-headers headers)))))
+      (.withHeaders record ^List headers))))
 
 ;; ---- futures ----
 

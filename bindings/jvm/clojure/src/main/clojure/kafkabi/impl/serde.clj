@@ -41,11 +41,20 @@
   ([^String message code ^Throwable exception]
    (SerializationException. message (int code) (int 0) exception)))
 
+(defn headers?
+  "Whether a function of kafkabi.kafka-serde sees headers: it then takes [topic headers data] too, headers being a list of
+  org.kafkabi.Header, which a serializer may change."
+  [f]
+  (boolean (:kafkabi/headers? (meta f))))
+
 (defn bytes-of
-  "The bytes of a record's :key or :value, or nil. What goes wrong comes as SerializationException."
-  ^bytes [serializer topic part data]
+  "The bytes of a record's :key or :value, or nil. What goes wrong comes as SerializationException. `headers` are nil unless
+  one of a producer's serializers sees them."
+  ^bytes [serializer topic headers part data]
   (let [result (try
-                 (serializer topic data)
+                 (if (and (some? headers) (headers? serializer))
+                   (serializer topic headers data)
+                   (serializer topic data))
                  (catch Exception exception
                    (throw (serialization-error
                             (str "the " (name part) " of a record for topic " topic " can't be serialized: "
