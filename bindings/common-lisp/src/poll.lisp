@@ -207,9 +207,13 @@ some, NIL if the time is over."
   "An alist of (topic . partition) and the offset of the first record of it that is staged."
   (remove-duplicates (staged-keys core) :key #'car :test #'equal :from-end t))
 
-(defun staged-counts (core)
-  "(topic . partition) of each staged record."
-  (mapcar #'car (staged-keys core)))
+(defun staged-spans (core)
+  "An alist of (topic . partition) and how many offsets there are from the first record of it that is staged to after
+the last."
+  (let* ((keys (staged-keys core))
+         (lasts (remove-duplicates keys :key #'car :test #'equal)))
+    (loop for (key . first) in (remove-duplicates keys :key #'car :test #'equal :from-end t)
+          collect (cons key (- (1+ (cdr (assoc key lasts :test #'equal))) first)))))
 
 (defun withhold (core place)
   "Staged records of PLACE, which is paused, are not handed out: they are read again when it flows again."

@@ -113,7 +113,7 @@ class RealInteropTest {
                 Record.of(topic, null, "no key").withTimestamp(TIMESTAMP + 1),
                 Record.of(topic, "tombstone", null).withTimestamp(TIMESTAMP + 2),
                 Record.of(topic, (byte[]) null, null).withTimestamp(TIMESTAMP + 3),
-                Record.of(topic, "", "").withTimestamp(0),
+                Record.of(topic, "", "").withTimestamp(1),
                 Record.of(topic, "headers", "x").withTimestamp(TIMESTAMP).withHeaders(Header.of("a", "1"),
                         Header.of("a", "2"), new Header("null", null), Header.of("empty", ""), Header.of("größe", "ß"))));
         for (int i = 0; i < 200; i++) {
