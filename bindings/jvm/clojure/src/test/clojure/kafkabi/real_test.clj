@@ -1,6 +1,6 @@
 (ns kafkabi.real-test
   "What the embedded cluster lacks, on the broker that the environment variable KABI_KAFKA_SINGLE names: transactions,
-  offsets by time, administration, and company with Apache's own client. Skipped without it; scripts/test-jvm --real starts one."
+  offsets by time, administration, and company with Apache's own client. Skipped without it; scripts/test-jvm starts one."
   (:require [clojure.string :as str]
             [clojure.test :refer [deftest is testing]]
             [kafkabi.admin :as admin]
