@@ -370,7 +370,8 @@
             Permissions: :allow :any :deny. Operations: :all :alter :alter-configs :any :cluster-action :create :delete
             :describe :describe-configs :idempotent-write :read :write
 
-  => future of [acl], each a map of the same shape"
+  => future of [acl], each a map of the same shape. It is empty too where brokers refuse to tell, such as brokers without an
+     authorizer: librdkafka passes that over"
   (^CompletableFuture [a] (acls a nil))
   (^CompletableFuture [a filter]
    (-> (impl/request (java a) "acls_describe" {"filter" (acl-document (check-acl "a filter of ACLs" filter))} nil)

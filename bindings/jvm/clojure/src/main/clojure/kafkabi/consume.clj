@@ -176,9 +176,9 @@
   ([c source] (listen c source nil))
   ([^Consumer c source f-rebalance]
    (let [java (java c)]
-     (impl/drop-current! c)
      (if (or (nil? source) (and (coll? source) (empty? source)))
-       (do (.unsubscribe java)
+       (do (impl/drop-current! c)
+           (.unsubscribe java)
            (reset! (.-seeks c) {})
            (reset! (.-source c) nil))
        (let [kind (kind-of source)]
@@ -186,7 +186,9 @@
          (case kind
            :topics     (.subscribe java ^Collection (vec source) (impl/listener c f-rebalance))
            :pattern    (.subscribe java ^Pattern source (impl/listener c f-rebalance))
-           :partitions (.assign java (convert/topic-partitions source)))
+           :partitions (let [partitions (convert/topic-partitions source)]
+                         (impl/drop-current! c)
+                         (.assign java partitions)))
          (reset! (.-source c) {:kind kind, :pattern (when (= kind :pattern) source)})
          (when (= kind :partitions)
            (impl/apply-seeks! c (.assignment java)))))

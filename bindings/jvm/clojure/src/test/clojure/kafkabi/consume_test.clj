@@ -148,6 +148,9 @@
       (consume/seek c "t" 0 7)
       (is= [7 8 9] (map :value (receive c 3)))
       (is (eventually (fn [] (= {["t" 0] 0} (consume/lag c [["t" 0]])))))
+      (testing "a partition that is not the consumer's"
+        (is (instance? IllegalStateException (throws (consume/seek c "other" 0 0))))
+        (is (instance? IllegalStateException (throws (consume/rewind c "t" 7)))))
       (doseq [f [#(consume/seek c "t" 0 nil) #(consume/seek c "t" -1 0) #(consume/seek c nil 0 0) #(consume/seek c [["t" 0]])
                  #(consume/offs-first c "t" "0") #(consume/offs-current c nil 0) #(consume/rewind c 5)]]
         (is (some? (:expected (ex-data (throws (f))))))))))

@@ -170,6 +170,22 @@
           (consume/rewind c)
           (is= (map vector (repeat partition) (range 5)) (map (juxt :partition :value) (receive c 5))))))))
 
+(deftest a-wider-subscription-loses-nothing
+  (doseq [assignor ["range" "cooperative-sticky"]]
+    (with-cluster [cluster {"t" 1, "u" 1}]
+      (send-all cluster "t" (range 5))
+      (send-all cluster "u" (range 5 10))
+      (with-open [c (consumer cluster {:partition.assignment.strategy assignor} {:listen ["t"]})]
+        (is= [0] (into [] (comp (map :value) (take 1)) (consume/records c)))
+        (consume/listen c ["t" "u"])
+        (loop [seen #{0}]
+          (when-not (= (set (range 10)) seen)
+            (let [got (consume/poll c long-ms)]
+              (is (some? got))
+              (when got
+                (recur (into seen (map :value) got))))))
+        (is= #{["t" 0] ["u" 0]} (:partitions (consume/listening c)))))))
+
 (deftest a-wake-up-and-a-close-are-noticed-before-what-is-left-over
   (with-cluster [cluster {"t" 1}]
     (send-all cluster "t" (range 5))
