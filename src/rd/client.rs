@@ -6,7 +6,7 @@ use super::conf::{Conf, Events, Tokens};
 use super::partitions::PartitionList;
 use super::queue::Queue;
 use super::topic::Topic;
-use super::{check, clamp_ms, sys, take_error, text_of};
+use super::{c_string, check, clamp_ms, sys, take_error, text_of};
 use crate::error::Error;
 use std::ffi::{c_char, c_void};
 use std::mem::ManuallyDrop;
@@ -322,6 +322,14 @@ impl Client {
             sys::rd_kafka_committed(self.as_ptr(), list.as_ptr(), clamp_ms(Some(timeout)))
         };
         check(code, "committed")
+    }
+
+    /// Whether librdkafka is still finding out where it is to read a partition from.
+    pub fn is_locating(&self, topic: &str, partition: i32) -> bool {
+        c_string(topic, "the topic name").is_ok_and(|name| {
+            // SAFETY: the client is alive, the name terminated.
+            unsafe { sys::kafkabi_inside_is_locating(self.as_ptr(), name.as_ptr(), partition) != 0 }
+        })
     }
 
     /// Moves the read positions. Each partition's own outcome is in the list.

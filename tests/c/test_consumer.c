@@ -489,6 +489,27 @@ TEST(seek_right_after_assign) {
   end(consumer);
 }
 
+/* A lookup that is still on its way must not move a partition that was sought since: by a seek to an end, by an assignment. */
+TEST(seek_overtakes_no_lookup) {
+  static const int64_t ends[] = {KABI_OFFSET_END, KABI_OFFSET_BEGINNING};
+  start(1, 100);
+  kabi_consumer_t *consumer = reader(NULL);
+  assign(consumer, "read", 0, KABI_OFFSET_BEGINNING);
+  MUST(take(consumer, seen, 10) == 10);
+  OK(kabi_cluster_latency(cluster, KABI_BROKER_ALL, 200, ERR));
+  for (size_t i = 0; i < 2; i++) {
+    MUST_OK(seek_to(consumer, 0, ends[i]));
+    MUST_OK(seek_to(consumer, 0, 5));
+    MUST(take(consumer, seen, 95) == 95); /* to the end, for what a late answer moves would not be the first records */
+    for (int j = 0; j < 95; j++) CHECK_EQ(5 + j, seen[j].offset);
+    assign(consumer, "read", 0, ends[i]);
+    MUST_OK(seek_to(consumer, 0, 7));
+    MUST(take(consumer, seen, 93) == 93);
+    for (int j = 0; j < 93; j++) CHECK_EQ(7 + j, seen[j].offset);
+  }
+  end(consumer);
+}
+
 TEST(seek_backward_forward_and_to_the_ends) {
   start(1, 100);
   kabi_consumer_t *consumer = reader(NULL);
