@@ -7,7 +7,9 @@
 (defmacro document-functions (&rest names-and-texts)
   "Give functions that another form has defined, as readers of slots, their documentation strings."
   `(progn ,@(loop for (name text) in names-and-texts
-                  collect `(setf (documentation ',name 'function) ,text))))
+                  collect `(setf (documentation ',name 'function) ,text)
+                  ;; It has no place for the documentation of a closure, as readers of structures are.
+                  #+ecl collect #+ecl `(si::set-documentation ',name 'function ,text))))
 
 (eval-when (:compile-toplevel :load-toplevel :execute)
   (defun thread-symbol (name)

@@ -109,10 +109,10 @@
     (kabi:create-topic away "topic")
     (let ((admin (kabi:make-admin :conf (list :bootstrap-servers (kabi:bootstrap-servers away)))))
       (kabi:broker-down away)
-      (cut-both-ways (kabi:cluster-metadata admin :timeout -1))
-      (cut-both-ways (kabi:describe-topics admin "topic" :timeout -1))
-      (cut-both-ways (kabi:value (kabi:list-groups admin :timeout -1 :async t)))
-      (is (eq :cut (cut-short (lambda () (kabi:close admin :timeout -1)))))
+      (cut-both-ways (kabi:cluster-metadata admin :timeout *long*))
+      (cut-both-ways (kabi:describe-topics admin "topic" :timeout *long*))
+      (cut-both-ways (kabi:value (kabi:list-groups admin :timeout *long* :async t)))
+      (is (eq :cut (cut-short (lambda () (kabi:close admin :timeout *long*)))))
       (kabi:broker-up away))))
 
 (test reading-a-partition-back-can-be-cut-short

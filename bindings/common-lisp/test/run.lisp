@@ -35,4 +35,7 @@
 
 (let ((passed (uiop:symbol-call '#:kafkabi/test '#:run-all)))
   (finish-output)
-  (uiop:quit (if (and passed (zerop *warnings*)) 0 1)))
+  (let ((code (if (and passed (zerop *warnings*)) 0 1)))
+    ;; Its exit would wait for closes that tests have left to the background, for ever.
+    #+ecl (ext:quit code nil)
+    (uiop:quit code)))
