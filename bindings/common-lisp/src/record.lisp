@@ -10,6 +10,8 @@ COPY-RECORD makes one to keep. Null keys and values are NIL, and are not given t
 
 (document-functions (recordp "True if the argument is a record, kept or lent."))
 
+(declaim (inline make-kept-record make-lent-record))
+
 (defstruct (kept-record (:include record) (:conc-name kept-) (:copier nil))
   "A copy."
   (topic "" :type string)
