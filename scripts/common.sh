@@ -121,3 +121,12 @@ end_checks() {
   say "$PASSED passed, $FAILED failed"
   ((FAILED == 0 && PASSED > 0))
 }
+
+# The folder of a JDK that has the Foreign Function API, or nothing.
+new_jdk() {
+  local folder release
+  for folder in ${KAFKABI_JDK22:+"$KAFKABI_JDK22"} /usr/lib/jvm/*/; do
+    release=$("$folder/bin/javac" -version 2>&1 | sed -n 's/^javac \([0-9]*\).*/\1/p') || continue
+    if ((${release:-0} >= 22)); then printf '%s' "${folder%/}" && return; fi
+  done
+}

@@ -1,6 +1,7 @@
 //! The Java mapping below bindings/jvm/java: constants, record layouts, the interface `Functions` and its
-//! implementation over JNA. Only primitive types cross: every pointer, handle and size is a `long`.
+//! implementations over JNA and over the Foreign Function and Memory API. Only primitive types cross: every pointer, handle and size is a `long`.
 
+mod ffm;
 mod jna;
 
 use crate::model::{Argument, Constant, Function, Model, Record, Scalar, Type};
@@ -26,6 +27,10 @@ pub fn emit(model: &Model) -> Vec<Output> {
         file(
             "bindings/jvm/java/src/main/java/org/kafkabi/lowlevel/JnaFunctions.java",
             jna::emit(model),
+        ),
+        file(
+            "bindings/jvm/java/src/main/java22/org/kafkabi/lowlevel/FfmFunctions.java",
+            ffm::emit(model),
         ),
     ]
 }

@@ -1,5 +1,6 @@
 /* Leaders that are elected by request, on brokers that leave leaders where they are: back to the preferred replica after its
-   broker came back, and to one that is not in sync when nothing else is left. Profiles: three */
+   broker came back, and to one that is not in sync when nothing else is left. Profiles: three
+   The brokers take most of the time, so that it is not spent twice. Modes: plain */
 #include "admins.h"
 #include "real.h"
 

@@ -34,6 +34,7 @@ functions for changes of the assignment, errors, logs, statistics and tokens."))
 (defstruct (turn (:constructor make-turn ()))
   (lock (kabi::make-lock "cl-rdkafka turn"))
   (waiters (kabi::make-waiters))
+  (waiting 0 :type fixnum)              ; how many threads wait
   (owner nil))                          ; the thread whose turn it is
 
 (defun take-turn (turn timeout-ms)
@@ -45,21 +46,25 @@ functions for changes of the assignment, errors, logs, statistics and tokens."))
         (return-from take-turn timeout-ms)))
     (setf deadline (kabi::deadline timeout-ms))
     (kabi::with-lock ((turn-lock turn))
-      (loop
-        (let ((left (kabi::left deadline)))
-          (cond ((null (turn-owner turn))
-                 (setf (turn-owner turn) thread)
-                 (return left))
-                ((zerop left) (return nil)))
-          (kabi::wait-with-lock (turn-waiters turn) (turn-lock turn)
-                                (if (minusp left) 1 (/ left 1000))))))))
+      (incf (turn-waiting turn))
+      (unwind-protect
+           (loop
+             (let ((left (kabi::left deadline)))
+               (cond ((null (turn-owner turn))
+                      (setf (turn-owner turn) thread)
+                      (return left))
+                     ((zerop left) (return nil)))
+               (kabi::wait-with-lock (turn-waiters turn) (turn-lock turn)
+                                     (if (minusp left) 1 (/ left 1000)))))
+        (decf (turn-waiting turn))))))
 
 (defun leave-turn (turn)
   "End this thread's turn, if it has it."
   (when (eq (turn-owner turn) (kabi::this-thread))
     (kabi::with-short-lock ((turn-lock turn))
       (setf (turn-owner turn) nil)
-      (kabi::wake-all (turn-waiters turn)))))
+      (when (plusp (turn-waiting turn))
+        (kabi::wake-all (turn-waiters turn))))))
 
 ;;; ---- polling ----
 

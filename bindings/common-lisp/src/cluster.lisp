@@ -52,8 +52,10 @@ is left."
   (cluster-addresses cluster))
 
 (defgeneric create-topic (where name &key)
-  (:documentation "Create the topic NAME with PARTITIONS partitions, each with REPLICATION copies: WHERE is an
-embedded cluster, or a client, which asks its cluster for it and waits until the controller has made it."))
+  (:documentation "Create the topic NAME, a string, with PARTITIONS partitions, each with REPLICATION copies, and return
+NAME. WHERE is an embedded cluster (1 of each without these), or a client, which asks its cluster for it and waits until
+the controller has made it; then these may be left to the brokers, and PLACEMENT, CONFIGS, VALIDATE-ONLY, TIMEOUT and
+ASYNC are as for CREATE-TOPICS. Signal a KAFKA-ERROR if it is there already."))
 
 (defmethod create-topic ((cluster cluster) name &key (partitions 1) (replication 1))
   (check-argument name string "the name of a topic, a string")

@@ -32,7 +32,10 @@ TIMEOUT-ERROR if some are still there."
   "As this Lisp ends: end the foreign calls in which threads of ours wait, for which the exit would wait."
   (setf *exiting* t)
   (dolist (core (live-cores))
-    (ignore-errors (nudge core))))
+    (ignore-errors (nudge core)))
+  ;; A close that goes on in the background may have all the time in the world: the exit has not.
+  #+sbcl (when (set-difference *workers* *idle-workers*)
+           (setf sb-ext:*exit-timeout* (min 2 (or sb-ext:*exit-timeout* 2)))))
 
 #+sbcl (pushnew 'let-exit sb-ext:*exit-hooks*)
 #+ecl (pushnew 'let-exit si:*exit-hooks*)

@@ -301,10 +301,10 @@ neither a position nor a commit. Leaders and coordinator are asked, and waited f
   (check-timeout timeout)
   (let* ((core (use consumer 'lag))
          (places (number-places core (chosen-places core partitions)))
-         (staged (staged-counts core)))
+         (staged (staged-spans core)))
     (when places
       (loop for (key . lag) in (asking (core patience) (ask-lag core places timeout patience))
-            collect (cons key (and lag (+ lag (count key staged :test #'equal))))))))
+            collect (cons key (and lag (+ lag (or (cdr (assoc key staged :test #'equal)) 0))))))))
 
 (defun ask-lag (core places timeout patience)
   (let ((count (length places)))

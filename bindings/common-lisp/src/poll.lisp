@@ -13,12 +13,11 @@
 
 ;;; ---- who polls ----
 
-(defun take-poll (core operation)
-  "Become the thread that polls."
+(defun take-poll (core)
+  "Become the thread that polls, and return true, unless another one does."
   (with-short-lock ((meeting-lock core))
-    (when (consumer-poller core)
-      (signal-busy core operation))
-    (setf (consumer-poller core) (this-thread))))
+    (unless (consumer-poller core)
+      (setf (consumer-poller core) (this-thread)))))
 
 (defun signal-busy (core operation)
   (error 'kafka-error
@@ -27,9 +26,18 @@
                           "this thread is inside a loop, or a function for changes, of this consumer"
                           "another thread polls this consumer")))
 
-(declaim (inline leave-poll))
-(defun leave-poll (core)
-  (setf (consumer-poller core) nil))
+(defmacro with-poll ((core operation &rest cleanup) &body body)
+  "Evaluate BODY as the thread that polls, and then CLEANUP, whenever an interrupt comes."
+  (let ((taken (gensym "TAKEN")))
+    `(let ((,taken nil))
+       (unwind-protect
+            (progn
+              (kabi-ll:uninterrupted (setf ,taken (take-poll ,core)))
+              (unless ,taken (signal-busy ,core ,operation))
+              ,@body)
+         (when ,taken
+           ,@cleanup
+           (setf (consumer-poller ,core) nil))))))
 
 ;;; ---- what is handled ----
 
@@ -199,9 +207,13 @@ some, NIL if the time is over."
   "An alist of (topic . partition) and the offset of the first record of it that is staged."
   (remove-duplicates (staged-keys core) :key #'car :test #'equal :from-end t))
 
-(defun staged-counts (core)
-  "(topic . partition) of each staged record."
-  (mapcar #'car (staged-keys core)))
+(defun staged-spans (core)
+  "An alist of (topic . partition) and how many offsets there are from the first record of it that is staged to after
+the last."
+  (let* ((keys (staged-keys core))
+         (lasts (remove-duplicates keys :key #'car :test #'equal)))
+    (loop for (key . first) in (remove-duplicates keys :key #'car :test #'equal :from-end t)
+          collect (cons key (- (1+ (cdr (assoc key lasts :test #'equal))) first)))))
 
 (defun withhold (core place)
   "Staged records of PLACE, which is paused, are not handed out: they are read again when it flows again."
@@ -343,7 +355,7 @@ the assignment take place: a poll into no buffer, which takes no record."
            :partition (kabi-ll:packed-partition pointer)
            :offset (kabi-ll:packed-offset pointer)))))
 
-(declaim (inline advance next-entry))
+(declaim (inline advance entry-in-hand))
 (defun advance (core pointer)
   "The entry at POINTER is handed out: both or none, whenever an interrupt comes."
   (declare (type consumer-core core))
@@ -351,14 +363,20 @@ the assignment take place: a poll into no buffer, which takes no record."
     (setf (consumer-next core) (1+ (consumer-next core))
           (consumer-place core) (+ (consumer-place core) (kabi-ll:packed-size pointer)))))
 
-(defun next-entry (core timeout)
-  "The address of the entry that is to be handed out next, or NIL if the time is over."
+(defun entry-in-hand (core)
+  "The address of the entry that is to be handed out next, after NEXT-ENTRY-P. It is not NEXT-ENTRY-P that gives it:
+a pointer that a function gives is allocated."
   (declare (type consumer-core core))
+  (entry-at core (consumer-place core)))
+
+(defun next-entry-p (core timeout)
+  "True if there is an entry to be handed out next, false if the time is over."
+  (declare (type consumer-core core) (type milliseconds timeout) (optimize speed))
   (loop
     (cond ((< (consumer-place core) (consumer-end core))
-           (let ((pointer (entry-at core (consumer-place core))))
+           (let ((pointer (entry-in-hand core)))
              (unless (eql (kabi-ll:packed-code pointer) +dropped+)
-               (return pointer))
+               (return t))
              (advance core pointer)))
           ((not (next-batch core timeout)) (return nil)))))
 
@@ -372,18 +390,15 @@ the restart STORE-FUNCTION; after one the next poll goes on with the record that
   (check-argument timeout milliseconds "a number of milliseconds, or -1 to wait for ever")
   (let ((core (use consumer 'poll)))
     (declare (type consumer-core core))
-    (take-poll core 'poll)
-    (unwind-protect
-         (progn
-           (finish core)
-           (pace core)
-           (let ((pointer (next-entry core timeout)))
-             (when pointer
-               (if (zerop (kabi-ll:packed-code pointer))
-                   (let ((record (unpack core pointer (ticket core))))
-                     (advance core pointer)
-                     (if (serdes-p core) (deserialize core record) record))
-                   (let ((condition (entry-condition core pointer)))
-                     (advance core pointer)
-                     (error condition))))))
-      (leave-poll core))))
+    (with-poll (core 'poll)
+      (finish core)
+      (pace core)
+      (when (next-entry-p core timeout)
+        (let ((pointer (entry-in-hand core)))
+          (if (zerop (kabi-ll:packed-code pointer))
+              (let ((record (unpack core pointer (ticket core))))
+                (advance core pointer)
+                (if (serdes-p core) (deserialize core record) record))
+              (let ((condition (entry-condition core pointer)))
+                (advance core pointer)
+                (error condition))))))))

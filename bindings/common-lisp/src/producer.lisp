@@ -122,6 +122,15 @@ left."
   (latency nil :type (or null (signed-byte 64)) :read-only t)
   (persisted :yes :type (member :no :possibly :yes) :read-only t))
 
+(document-functions
+ (report-topic "The name of the topic that the record went to.")
+ (report-partition "The partition that the record went to.")
+ (report-offset "The record's offset in its partition, or NIL if the broker did not tell, as with acks=0.")
+ (report-timestamp "The record's timestamp in milliseconds since 1970, or NIL.")
+ (report-latency "Microseconds from the send to the broker's answer, or NIL unless the property
+kafkabi.report.latency is true.")
+ (report-persisted ":YES: the record was written, and acknowledged as the property acks asks."))
+
 (defun persisted-keyword (number)
   (case number
     (#.kabi-ll:+persisted-yes+ :yes)

@@ -8,7 +8,9 @@
 each turn, which is used by the thread of the loop and not after the turn: that signals a STALE-RECORD-ERROR.
 COPY-RECORD makes one to keep. Null keys and values are NIL, and are not given to a deserializer.")
 
-(setf (documentation 'recordp 'function) "True of a received record, kept or lent.")
+(document-functions (recordp "True if the argument is a record, kept or lent."))
+
+(declaim (inline make-kept-record make-lent-record))
 
 (defstruct (kept-record (:include record) (:conc-name kept-) (:copier nil))
   "A copy."
@@ -59,9 +61,9 @@ in milliseconds since 1970, TIMESTAMP-TYPE :CREATE-TIME, :LOG-APPEND-TIME or :NO
 (defun lent-pointer (record)
   "Where the packed record lies."
   (declare (type lent-record record))
-  (if (lent-good-p record)
-      (cffi:make-pointer (lent-address record))
-      (stale-record record)))
+  ;; Not one IF of both, which would give a pointer that is allocated.
+  (unless (lent-good-p record) (stale-record record))
+  (cffi:make-pointer (lent-address record)))
 
 (declaim (inline timestamp-keyword))
 (defun timestamp-keyword (number)

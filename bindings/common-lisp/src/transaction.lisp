@@ -26,7 +26,8 @@ invoked."
       (retry-operation ()
         :test retriable
         :report "Do the same operation of the transaction again."
-        (values :retry)) ; a clause that begins with a keyword after :REPORT is refused by ECL
+        ;; VALUES, since ECL takes a keyword here for an option of the clause.
+        (values :retry))
       (abort ()
         :test abortable
         :report "Abort the transaction."

@@ -113,6 +113,32 @@
       (is-true (kabi:poll consumer :timeout *long*))
       (is (eq :busy (kabi:error-name condition))))))
 
+(test partitions-that-are-lost-are-told
+  (dolist (own '(t nil))
+    (kabi:with-cluster (cluster)
+      (kabi:create-topic cluster "topic")
+      (let ((calls '()))
+        (flet ((note (kind)
+                 (lambda (consumer partitions)
+                   (declare (ignore consumer))
+                   (push (cons kind partitions) calls))))
+          (let ((consumer (apply #'kabi:make-consumer
+                                 :conf (list :bootstrap-servers (kabi:bootstrap-servers cluster)
+                                             :group-id "group" :session-timeout-ms 6000
+                                             :heartbeat-interval-ms 100)
+                                 :on-revoke (note :revoke)
+                                 (and own (list :on-lost (note :lost))))))
+            (kabi:subscribe consumer "topic")
+            (is-true (await (lambda () (kabi:poll consumer :timeout 50) (kabi:assignment consumer))))
+            ;; The coordinator has forgotten it.
+            (kabi:inject-errors cluster :heartbeat :unknown-member-id :count 3)
+            (is-true (await (lambda () (kabi:poll consumer :timeout 50) calls)))
+            (is (equal (list (if own :lost :revoke) (cons "topic" 0)) (first (last calls))))
+            (kabi:clear-errors cluster :heartbeat)
+            ;; It joins again.
+            (is-true (await (lambda () (kabi:poll consumer :timeout 50) (kabi:assignment consumer))))
+            (kabi:close consumer :timeout *long*)))))))
+
 (test two-members-share
   (dolist (strategy '("range" "cooperative-sticky"))
     (let* ((topic (fill-topic 20 :partitions 2)) (group (fresh "group")) (changes '()) (stop nil)

@@ -142,3 +142,11 @@
         do (dolist (super supers)
              (is (subtypep class super) "~A is no ~A" class super)))
   (is (not (subtypep 'kf:allocation-error 'error))))
+
+(test the-system-cl-rdkafka-finds-this-library
+  (asdf:load-asd (asdf:system-relative-pathname "kafkabi" "cl-rdkafka/system/cl-rdkafka.asd"))
+  (let ((system (asdf:find-system "cl-rdkafka")))
+    (is (equal '("kafkabi/cl-rdkafka") (asdf:system-depends-on system)))
+    ;; All of it is loaded already.
+    (finishes (asdf:load-system system))
+    (is-true (asdf:version-satisfies system "1.1.0"))))

@@ -57,6 +57,38 @@ printed, and its exit code."
     (is-printed "about to leave" output)
     (is (eql 7 code))))
 
+(test an-exit-does-not-wait-for-a-close-in-the-background
+  (multiple-value-bind (output code)
+      (run-lisp '("(kabi:broker-down *cluster*)"
+                  "(kabi:send *producer* \"topic\" \"value\")"
+                  "(let ((thread (bordeaux-threads:make-thread
+                                  (lambda () (catch 'out (kabi:close *producer* :timeout -1))))))
+                     (loop while (kabi:open-p *producer*) do (sleep 0.01))
+                     (sleep 0.1)
+                     (bordeaux-threads:interrupt-thread thread (lambda () (throw 'out nil)))
+                     (bordeaux-threads:join-thread thread))"
+                  "(format t \"~&about to leave~%\")"
+                  "(uiop:quit 7)"))
+    (is-printed "about to leave" output)
+    (is (eql 7 code))))
+
+(test a-shutdown-ends-all-and-lets-begin-anew
+  (multiple-value-bind (output code)
+      (run-lisp '("(defvar *future* (kabi:send *producer* \"topic\" \"value\"))"
+                  "(defvar *admin* (kabi:make-admin :conf (list :bootstrap-servers
+                                                               (kabi:bootstrap-servers *cluster*))))"
+                  "(assert (typep *admin* 'kabi:admin))"
+                  "(kabi:shutdown :timeout 60000)"
+                  "(format t \"~&done: ~A, open: ~A ~A~%\" (kabi:donep *future*) (kabi:open-p *producer*)
+                           (kabi:open-p *admin*))"
+                  "(setf *cluster* (kabi:make-cluster))"
+                  "(kabi:create-topic *cluster* \"topic\")"
+                  "(format t \"~&a new one: ~A~%\" (send-one (make-producer)))"
+                  "(uiop:quit 0)"))
+    (is-printed "done: T, open: NIL NIL" output)
+    (is-printed "a new one: 0" output)
+    (is (eql 0 code))))
+
 (test the-system-can-be-loaded-once-more
   (multiple-value-bind (output code)
       (run-lisp '("(print (send-one *producer*))"

@@ -7,8 +7,9 @@ import java.lang.ref.Reference;
 import java.time.Duration;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.BooleanSupplier;
@@ -182,11 +183,15 @@ final class Blocking {
     }
 
     private static final class Pool {
-        static final ExecutorService THREADS = Executors.newCachedThreadPool(task -> {
-            Thread thread = new Thread(task, "kafkabi-blocking");
-            thread.setDaemon(true);
-            return thread;
-        });
+        /** Idle threads end soon: they keep the class loader of this library. */
+        private static final int IDLE_SECONDS = 5;
+
+        static final ExecutorService THREADS = new ThreadPoolExecutor(
+                0, Integer.MAX_VALUE, IDLE_SECONDS, TimeUnit.SECONDS, new SynchronousQueue<>(), task -> {
+                    Thread thread = new Thread(task, "kafkabi-blocking");
+                    thread.setDaemon(true);
+                    return thread;
+                });
     }
 
     private static boolean isCurrentVirtual() {

@@ -8,6 +8,7 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Collectors;
 import org.kafkabi.lowlevel.Constants;
 import org.kafkabi.lowlevel.Functions;
@@ -31,6 +32,7 @@ public final class EmbeddedCluster implements AutoCloseable {
     private static final Functions KABI = Kabi.functions();
 
     private final long handle;
+    private final Life life;
     private final Cleaner.Cleanable cleanable;
     private final String bootstrapServers;
 
@@ -49,10 +51,34 @@ public final class EmbeddedCluster implements AutoCloseable {
             scratch.check(KABI.kabi_cluster_new(brokers, scratch.out(0), scratch.error()));
             handle = scratch.longOut(0);
         }
-        long freed = handle;
-        cleanable = Reaper.register(this, () -> KABI.kabi_cluster_free(freed));
+        life = new Life(handle);
+        cleanable = Reaper.register(this, life::abandon);
         bootstrapServers = Texts.read(
-                (buffer, size, length, error) -> KABI.kabi_cluster_bootstrap(freed, buffer, size, length, error));
+                (buffer, size, length, error) -> KABI.kabi_cluster_bootstrap(handle, buffer, size, length, error));
+    }
+
+    /** The brokers end once: by the close, or, if there was none, on a thread for it, as that takes its time. */
+    private static final class Life {
+        private final long handle;
+        private final AtomicBoolean ended = new AtomicBoolean();
+
+        Life(long handle) {
+            this.handle = handle;
+        }
+
+        void end() {
+            if (ended.compareAndSet(false, true)) {
+                KABI.kabi_cluster_free(handle);
+            }
+        }
+
+        void abandon() {
+            if (!ended.get()) {
+                Thread thread = new Thread(this::end, "kafkabi-cluster-end");
+                thread.setDaemon(true);
+                thread.start();
+            }
+        }
     }
 
     /** The brokers' addresses, for the property bootstrap.servers. */
@@ -279,6 +305,7 @@ public final class EmbeddedCluster implements AutoCloseable {
     /** Stops the brokers; what the cluster holds is gone. Clients that use it lose their connections. */
     @Override
     public void close() {
+        life.end();
         cleanable.clean();
     }
 

@@ -86,7 +86,7 @@ public final class Record {
         return new Record(topic, partition, key, value, headers, timestamp, timestampType, -1, -1);
     }
 
-    /** The same record with this timestamp, in milliseconds since 1970; -1 stands for the time of sending. */
+    /** The same record with this timestamp, in milliseconds since 1970; -1 and 0 stand for the time of sending. */
     public Record withTimestamp(long timestamp) {
         if (timestamp < -1) {
             throw new IllegalArgumentException("timestamp " + timestamp + ": timestamps are milliseconds since 1970");

@@ -1,179 +1,149 @@
 package org.kafkabi.bench;
 
-import java.time.Duration;
-import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
-import java.util.Properties;
-import java.util.concurrent.Future;
-import org.apache.kafka.clients.consumer.ConsumerRecords;
-import org.apache.kafka.clients.consumer.KafkaConsumer;
-import org.apache.kafka.clients.producer.KafkaProducer;
-import org.apache.kafka.clients.producer.ProducerRecord;
-import org.apache.kafka.common.serialization.ByteArrayDeserializer;
-import org.apache.kafka.common.serialization.ByteArraySerializer;
+import java.util.function.BiFunction;
+import java.util.stream.DoubleStream;
+import org.kafkabi.Admin;
 import org.kafkabi.Config;
-import org.kafkabi.Consumer;
-import org.kafkabi.Producer;
-import org.kafkabi.Record;
-import org.kafkabi.RecordBatch;
-import org.kafkabi.RecordView;
-import org.kafkabi.TopicPartition;
 
 /**
- * One measurement in a process of its own: {@code Bench CASE BOOTSTRAP TOPIC BYTES MESSAGES ROUNDS}. The cases are
- * kafkabi-callback, kafkabi-future, kafkabi-poll, kafkabi-views, java-callback, java-future and java-poll. A line is
- * printed for each round; the first ones warm up.
+ * Measures this library beside Apache's Java client in one process, against one real broker, in rounds that alternate:
+ *
+ * <pre>{@code Bench BOOTSTRAP BYTES MESSAGES ROUNDS [CONTENDER...]}</pre>
+ *
+ * <p>Contenders: java-callback, kafkabi-callback, java-future, kafkabi-future, java-poll, kafkabi-poll, kafkabi-views.
+ * Each line gives medians of messages a second, of processor time of the whole process and of bytes allocated by its
+ * threads, both a message, and the medians of the rounds' ratios to Apache's client doing the same. The first third of
+ * the rounds warms up and is left out.
  */
 public final class Bench {
-    private static final Duration WAIT = Duration.ofSeconds(30);
+    static final int LINGER_MS = 5;
 
     /** Futures that are kept until they are looked at, as a program does that checks each. */
-    private static final int WINDOW = 10_000;
+    static final int WINDOW = 10_000;
+
+    private static final int PARTITIONS = 4;
+    private static final List<String> ALL = List.of("java-callback", "kafkabi-callback", "java-future", "kafkabi-future",
+            "java-poll", "kafkabi-poll", "kafkabi-views");
 
     private Bench() {}
 
-    private static int failures;
+    static <T> List<T> partitions(BiFunction<String, Integer, T> make, String topic) {
+        List<T> partitions = new ArrayList<>();
+        for (int i = 0; i < PARTITIONS; i++) {
+            partitions.add(make.apply(topic, i));
+        }
+        return partitions;
+    }
 
     public static void main(String[] arguments) throws Exception {
-        String kind = arguments[0];
-        String bootstrap = arguments[1];
-        String topic = arguments[2];
-        byte[] value = new byte[Integer.parseInt(arguments[3])];
-        int messages = Integer.parseInt(arguments[4]);
-        int rounds = Integer.parseInt(arguments[5]);
-        for (int i = 0; i < value.length; i++) {
-            value[i] = (byte) ('a' + i % 26);
-        }
-        switch (kind) {
-            case "kafkabi-callback", "kafkabi-future" -> sendByKafkabi(kind, bootstrap, topic, value, messages, rounds);
-            case "java-callback", "java-future" -> sendByJava(kind, bootstrap, topic, value, messages, rounds);
-            case "kafkabi-poll", "kafkabi-views" -> readByKafkabi(kind, bootstrap, topic, messages, rounds);
-            case "java-poll" -> readByJava(kind, bootstrap, topic, messages, rounds);
-            default -> throw new IllegalArgumentException("there is no case " + kind);
-        }
-        if (failures > 0) {
-            throw new IllegalStateException(failures + " records failed");
-        }
-    }
-
-    private static void sendByKafkabi(String kind, String bootstrap, String topic, byte[] value, int messages, int rounds)
-            throws Exception {
-        try (Producer producer = new Producer(Config.of(bootstrap).set("linger.ms", 5))) {
-            for (int round = 1; round <= rounds; round++) {
-                Meter meter = new Meter();
-                if (kind.endsWith("callback")) {
-                    for (int i = 0; i < messages; i++) {
-                        producer.send(Record.of(topic, null, value), (metadata, failure) -> count(failure));
-                    }
-                } else {
-                    ArrayDeque<Future<?>> window = new ArrayDeque<>();
-                    for (int i = 0; i < messages; i++) {
-                        window.add(producer.send(Record.of(topic, null, value)));
-                        if (window.size() > WINDOW) {
-                            window.remove().get();
-                        }
+        String bootstrap = arguments[0];
+        int bytes = Integer.parseInt(arguments[1]);
+        int messages = Integer.parseInt(arguments[2]);
+        int rounds = Integer.parseInt(arguments[3]);
+        List<String> chosen =
+                arguments.length > 4 ? Arrays.asList(arguments).subList(4, arguments.length) : ALL;
+        String sendTopic = "bench-send-" + System.nanoTime();
+        String readTopic = "bench-read-" + System.nanoTime();
+        try (Admin admin = new Admin(Config.of(bootstrap))) {
+            admin.createTopic(sendTopic, PARTITIONS, 1);
+            admin.createTopic(readTopic, PARTITIONS, 1);
+            try {
+                if (chosen.stream().anyMatch(name -> !sends(name))) {
+                    try (Contender filling = new Kafkabi.Callback(bootstrap, readTopic, bytes)) {
+                        filling.round(messages);
                     }
                 }
-                producer.flush();
-                meter.report(kind, round, messages);
+                measure(chosen, name -> make(name, bootstrap, sends(name) ? sendTopic : readTopic, bytes), bytes, messages,
+                        rounds);
+            } finally {
+                admin.deleteTopic(sendTopic);
+                admin.deleteTopic(readTopic);
             }
         }
     }
 
-    private static void count(Exception failure) {
-        if (failure != null) {
-            failures++;
-        }
+    private static boolean sends(String name) {
+        return name.endsWith("callback") || name.endsWith("future");
     }
 
-    private static void sendByJava(String kind, String bootstrap, String topic, byte[] value, int messages, int rounds)
-            throws Exception {
-        Properties properties = new Properties();
-        properties.putAll(Map.of("bootstrap.servers", bootstrap, "linger.ms", "5"));
-        try (KafkaProducer<byte[], byte[]> producer =
-                new KafkaProducer<>(properties, new ByteArraySerializer(), new ByteArraySerializer())) {
-            for (int round = 1; round <= rounds; round++) {
-                Meter meter = new Meter();
-                if (kind.endsWith("callback")) {
-                    for (int i = 0; i < messages; i++) {
-                        producer.send(new ProducerRecord<>(topic, value), (metadata, failure) -> count(failure));
-                    }
-                } else {
-                    ArrayDeque<Future<?>> window = new ArrayDeque<>();
-                    for (int i = 0; i < messages; i++) {
-                        window.add(producer.send(new ProducerRecord<>(topic, value)));
-                        if (window.size() > WINDOW) {
-                            window.remove().get();
-                        }
+    private static Contender make(String name, String bootstrap, String topic, int bytes) {
+        return switch (name) {
+            case "java-callback" -> new Apache.Callback(bootstrap, topic, bytes);
+            case "java-future" -> new Apache.Futures(bootstrap, topic, bytes);
+            case "java-poll" -> new Apache.Poll(bootstrap, topic);
+            case "kafkabi-callback" -> new Kafkabi.Callback(bootstrap, topic, bytes);
+            case "kafkabi-future" -> new Kafkabi.Futures(bootstrap, topic, bytes);
+            case "kafkabi-poll" -> new Kafkabi.Poll(bootstrap, topic);
+            case "kafkabi-views" -> new Kafkabi.Views(bootstrap, topic);
+            default -> throw new IllegalArgumentException("there is no contender " + name + ": " + ALL);
+        };
+    }
+
+    /** What a contender of ours is compared to. */
+    private static String rival(String name) {
+        return sends(name) ? name.replace("kafkabi", "java") : "java-poll";
+    }
+
+    @FunctionalInterface
+    private interface Maker {
+        Contender make(String name);
+    }
+
+    private static void measure(List<String> names, Maker maker, int bytes, int messages, int rounds) throws Exception {
+        int warmUp = Math.max(1, rounds / 3);
+        Map<String, List<Meter.Figures>> figures = new LinkedHashMap<>();
+        Map<String, Contender> contenders = new LinkedHashMap<>();
+        try {
+            for (String name : names) {
+                contenders.put(name, maker.make(name));
+                figures.put(name, new ArrayList<>());
+            }
+            for (int round = 0; round < rounds; round++) {
+                for (int i = 0; i < names.size(); i++) {
+                    // Each round begins with another one, so that none always runs in another's shadow.
+                    String name = names.get((i + round) % names.size());
+                    Meter meter = new Meter();
+                    contenders.get(name).round(messages);
+                    if (round >= warmUp) {
+                        figures.get(name).add(meter.figures(messages));
                     }
                 }
-                producer.flush();
-                meter.report(kind, round, messages);
             }
+        } finally {
+            contenders.values().forEach(Contender::close);
         }
+        System.out.printf(Locale.ROOT, "%d B, %d messages a round, %d rounds and %d to warm up, %d partitions, JDK %s%n",
+                bytes, messages, rounds - warmUp, warmUp, PARTITIONS, System.getProperty("java.version"));
+        figures.forEach((name, own) -> print(name, own, figures.getOrDefault(rival(name), own)));
     }
 
-    private static void readByKafkabi(String kind, String bootstrap, String topic, int messages, int rounds) {
-        try (Consumer consumer = new Consumer(Config.of(bootstrap).set("auto.offset.reset", "earliest"))) {
-            TopicPartition partition = new TopicPartition(topic, 0);
-            consumer.assign(List.of(partition));
-            long bytes = 0;
-            for (int round = 1; round <= rounds; round++) {
-                consumer.seekToBeginning(List.of());
-                bytes += kind.endsWith("views") ? first(consumer.pollViews(WAIT)) : consumer.poll(WAIT).count();
-                consumer.seekToBeginning(List.of());
-                Meter meter = new Meter();
-                long seen = 0;
-                while (seen < messages) {
-                    if (kind.endsWith("views")) {
-                        RecordView view = consumer.pollViews(WAIT);
-                        while (view.next()) {
-                            bytes += view.valueLength() + view.valueByte(0);
-                            seen++;
-                        }
-                    } else {
-                        RecordBatch batch = consumer.poll(WAIT);
-                        for (Record record : batch) {
-                            bytes += record.value().length + record.value()[0];
-                        }
-                        seen += batch.count();
-                    }
-                }
-                meter.report(kind, round, seen);
-            }
-            System.out.println("checked " + bytes);
+    private static void print(String name, List<Meter.Figures> own, List<Meter.Figures> rivals) {
+        double[] rates = new double[own.size()];
+        double[] times = new double[own.size()];
+        for (int i = 0; i < rates.length; i++) {
+            rates[i] = own.get(i).rate() / rivals.get(i).rate();
+            times[i] = own.get(i).micros() / rivals.get(i).micros();
         }
+        System.out.printf(Locale.ROOT,
+                "%-18s %9.0f msg/s (x %.2f)  %6.3f us CPU (x %.2f, quartiles %.2f-%.2f)  %7.1f B allocated%n", name,
+                middle(own.stream().mapToDouble(Meter.Figures::rate)), at(rates, 0.5),
+                middle(own.stream().mapToDouble(Meter.Figures::micros)), at(times, 0.5), at(times, 0.25), at(times, 0.75),
+                middle(own.stream().mapToDouble(Meter.Figures::bytes)));
     }
 
-    private static int first(RecordView view) {
-        return view.count();
+    private static double middle(DoubleStream values) {
+        return at(values.toArray(), 0.5);
     }
 
-    private static void readByJava(String kind, String bootstrap, String topic, int messages, int rounds) {
-        Properties properties = new Properties();
-        properties.putAll(Map.of("bootstrap.servers", bootstrap, "auto.offset.reset", "earliest"));
-        try (KafkaConsumer<byte[], byte[]> consumer =
-                new KafkaConsumer<>(properties, new ByteArrayDeserializer(), new ByteArrayDeserializer())) {
-            var partition = new org.apache.kafka.common.TopicPartition(topic, 0);
-            consumer.assign(List.of(partition));
-            long bytes = 0;
-            for (int round = 1; round <= rounds; round++) {
-                consumer.seekToBeginning(List.of(partition));
-                bytes += consumer.poll(WAIT).count();
-                consumer.seekToBeginning(List.of(partition));
-                Meter meter = new Meter();
-                long seen = 0;
-                while (seen < messages) {
-                    ConsumerRecords<byte[], byte[]> batch = consumer.poll(WAIT);
-                    for (var record : batch) {
-                        bytes += record.value().length + record.value()[0];
-                    }
-                    seen += batch.count();
-                }
-                meter.report(kind, round, seen);
-            }
-            System.out.println("checked " + bytes);
-        }
+    private static double at(double[] values, double quantile) {
+        double[] sorted = values.clone();
+        Arrays.sort(sorted);
+        return sorted[(int) Math.round(quantile * (sorted.length - 1))];
     }
 }

@@ -3,9 +3,8 @@ package org.kafkabi.bench;
 import com.sun.management.OperatingSystemMXBean;
 import com.sun.management.ThreadMXBean;
 import java.lang.management.ManagementFactory;
-import java.util.Locale;
 
-/** Wall time, processor time of the process, and bytes that its threads allocate, from its making to {@link #report}. */
+/** Wall time, processor time of the process, and bytes that its threads allocate, from its making to {@link #figures}. */
 final class Meter {
     private static final OperatingSystemMXBean SYSTEM =
             (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
@@ -24,12 +23,12 @@ final class Meter {
         return sum;
     }
 
-    /** A line: what, messages a second, microseconds of processor time and bytes allocated a message. */
-    void report(String what, int round, long messages) {
+    /** Messages a second, and a message: microseconds of processor time, and bytes allocated. */
+    record Figures(double rate, double micros, double bytes) {}
+
+    Figures figures(long messages) {
         double seconds = (System.nanoTime() - wall) / 1e9;
         double micros = (SYSTEM.getProcessCpuTime() - cpu) / 1e3 / messages;
-        double bytes = (double) (allocated() - allocated) / messages;
-        System.out.printf(Locale.ROOT, "%-24s round %d  %9.0f msg/s  %6.3f us CPU  %7.1f B allocated%n", what, round,
-                messages / seconds, micros, bytes);
+        return new Figures(messages / seconds, micros, (double) (allocated() - allocated) / messages);
     }
 }

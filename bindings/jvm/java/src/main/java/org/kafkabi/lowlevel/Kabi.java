@@ -3,6 +3,7 @@ package org.kafkabi.lowlevel;
 import com.sun.jna.Native;
 import com.sun.jna.NativeLibrary;
 import com.sun.jna.Platform;
+import com.sun.jna.Pointer;
 import java.io.File;
 import java.io.IOException;
 import java.lang.ref.Reference;
@@ -25,6 +26,12 @@ public final class Kabi {
     /** The environment variable that names the library's file. */
     public static final String LIBRARY_VARIABLE = "KAFKABI_LIBRARY";
 
+    /**
+     * The system property that says how native functions are called: {@code jna}, the default, which runs on every JDK,
+     * or {@code ffm}, the Foreign Function and Memory API of JDK 22 and newer.
+     */
+    public static final String BACKEND_PROPERTY = "kafkabi.backend";
+
     private Kabi() {}
 
     /**
@@ -41,9 +48,45 @@ public final class Kabi {
         return Holder.LIBRARY.getFile() == null ? "the system" : Holder.LIBRARY.getFile().getPath();
     }
 
+    /** How the functions are called: {@code jna} or {@code ffm}. */
+    public static String backend() {
+        return Holder.FUNCTIONS instanceof JnaFunctions ? "jna" : "ffm";
+    }
+
     private static final class Holder {
         static final NativeLibrary LIBRARY = load();
-        static final Functions FUNCTIONS = check(new JnaFunctions(LIBRARY));
+        static final Functions FUNCTIONS = check(bind(LIBRARY));
+    }
+
+    private static Functions bind(NativeLibrary library) {
+        String backend = System.getProperty(BACKEND_PROPERTY, "jna");
+        return switch (backend) {
+            case "jna" -> new JnaFunctions(library);
+            case "ffm" -> foreign();
+            default -> throw new UnsatisfiedLinkError(
+                    "the system property " + BACKEND_PROPERTY + " is jna or ffm, not " + backend);
+        };
+    }
+
+    /** These classes are compiled for JDK 17: the one that needs a newer one is found by its name. */
+    private static Functions foreign() {
+        int release = Runtime.version().feature();
+        if (release < 22) {
+            throw new UnsatisfiedLinkError(BACKEND_PROPERTY + "=ffm needs JDK 22 or newer, this is " + release);
+        }
+        try {
+            return (Functions) Class.forName("org.kafkabi.lowlevel.FfmFunctions").getDeclaredConstructor().newInstance();
+        } catch (ReflectiveOperationException | LinkageError error) {
+            UnsatisfiedLinkError better = new UnsatisfiedLinkError(
+                    BACKEND_PROPERTY + "=ffm: the jar was built without it, by a JDK before 22, or it does not start: " + error);
+            better.initCause(error);
+            throw better;
+        }
+    }
+
+    /** Where a function begins, for the backend that binds by addresses. */
+    static long address(String function) {
+        return Pointer.nativeValue(Holder.LIBRARY.getFunction(function));
     }
 
     private static NativeLibrary load() {
