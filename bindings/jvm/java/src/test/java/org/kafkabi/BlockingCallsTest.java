@@ -111,14 +111,14 @@ class BlockingCallsTest {
         if (begun) {
             producer.transactions().init();
             producer.transactions().begin();
-            producer.send(Record.of("t", "v"));
+            producer.send(Record.of("sent", "v"));
         }
         return producer;
     }
 
     @Test
     void interruptsEndThem() throws Exception {
-        try (EmbeddedCluster cluster = EmbeddedCluster.start().createTopic("t", 1)) {
+        try (EmbeddedCluster cluster = EmbeddedCluster.start().createTopic("t", 1).createTopic("sent", 1)) {
             List<Producer> transactional = Stream.of("init", "offsets-1", "offsets-2", "offsets-3", "commit", "abort")
                     .map(id -> transactional(cluster, id, !id.equals("init"))).toList();
             Consumer consumer = new Consumer(config(cluster).set("group.id", "g").set("auto.offset.reset", "earliest")
