@@ -1482,6 +1482,9 @@ kabi_status_t kabi_consumer_unsubscribe(kabi_consumer_t *consumer,
  * property auto.offset.reset says). Replaces an earlier assignment, whose records in hand can't be
  * handled any more, and whose pauses end. A count of 0 reads nothing.
  *
+ * A topic that the user may not see is told by an error event with KABI_STATUS_TOPIC_AUTHORIZATION_FAILED,
+ * after a second or so; its records come once it is allowed.
+ *
  * Errors: KABI_STATUS_STATE while topics are subscribed to, KABI_STATUS_REENTERED inside a handler of an
  * assignment change.
  *
@@ -1525,7 +1528,8 @@ kabi_status_t kabi_consumer_handled(kabi_consumer_t *consumer,
  * their metadata; `code` of each gets its own status, and the result is the first that is not 0.
  *
  * Errors: KABI_STATUS_TIMED_OUT (whether it took effect is not known; repeating it does no harm),
- * KABI_STATUS_INTERRUPTED by a wake, KABI_STATUS_UNKNOWN_GROUP without the property group.id.
+ * KABI_STATUS_INTERRUPTED by a wake, KABI_STATUS_UNKNOWN_GROUP without the property group.id,
+ * KABI_STATUS_GROUP_AUTHORIZATION_FAILED (30), within a second or two, for a group that the user may not use.
  *
  * May be NULL: partitions.
  */
@@ -1565,7 +1569,8 @@ kabi_status_t kabi_consumer_seek(kabi_consumer_t *consumer,
 
 /**
  * Fills in `offset` of each partition: that after the last record handed out, or where the program told
- * it to begin, or KABI_OFFSET_INVALID if neither. Records that wait inside the consumer don't count.
+ * it to begin, or KABI_OFFSET_INVALID if neither. Records that wait inside the consumer don't count. A poll
+ * that finds nothing moves it past what is no record: markers of transactions, and records of aborted ones.
  */
 kabi_status_t kabi_consumer_position(kabi_consumer_t *consumer,
                                      kabi_partition_t *partitions,
@@ -1578,6 +1583,8 @@ kabi_status_t kabi_consumer_position(kabi_consumer_t *consumer,
  *
  * Metadata is written to `bytes`, where each partition's `metadata` then points. `bytes_used`, if not
  * NULL, gets how many were written, or are needed with KABI_STATUS_BUFFER_TOO_SMALL.
+ *
+ * Errors: as in kabi_consumer_commit().
  *
  * May be NULL: bytes, bytes_used.
  */
@@ -1598,8 +1605,9 @@ kabi_status_t kabi_consumer_committed(kabi_consumer_t *consumer,
  * No handler runs inside; an assignment event tells of the partitions that are given back.
  *
  * KABI_STATUS_TIMED_OUT says that the time was up: the rest goes on in the background; the message says
- * if offsets of handled records are not saved. Closing a closed consumer is a success.
- * KABI_STATUS_REENTERED inside a handler that a poll for records runs.
+ * if offsets of handled records are not saved. Another error, such as
+ * KABI_STATUS_GROUP_AUTHORIZATION_FAILED, says that they could not be saved; it is closed all the same.
+ * Closing a closed consumer is a success. KABI_STATUS_REENTERED inside a handler that a poll for records runs.
  */
 kabi_status_t kabi_consumer_close(kabi_consumer_t *consumer,
                                   int32_t timeout_ms,
@@ -1637,7 +1645,8 @@ kabi_status_t kabi_cluster_new(int32_t brokers,
 
 /**
  * Writes the cluster's addresses to `buffer`, NUL-terminated, as the property bootstrap.servers takes
- * them, and their length without the NUL to `length`. They never change.
+ * them, and their length without the NUL to `length`. They never change: they are those of the brokers that
+ * it began with.
  *
  * With a buffer that is too small (NULL with size 0 is allowed) the length is written all the same,
  * and KABI_STATUS_BUFFER_TOO_SMALL returned.
@@ -1901,7 +1910,8 @@ kabi_status_t kabi_cluster_group_timing(kabi_cluster_t *cluster,
  * that are not named keep what they have.
  *
  * The cluster does not tell which groups and members there are: a group without members is left
- * alone, and so are members that it does not have.
+ * alone, and so are members that it does not have. It has one whose kabi_consumer_group_generation() is
+ * above 0.
  *
  * Errors: KABI_STATUS_ARGUMENT (other JSON; the message says where); KABI_STATUS_UNKNOWN_TOPIC_OR_PART
  * (kabi_cluster_topic_create() has made no such topic, or not with this partition).

@@ -35,7 +35,8 @@ pub unsafe extern "C" fn kabi_cluster_new(
 }
 
 /// Writes the cluster's addresses to `buffer`, NUL-terminated, as the property bootstrap.servers takes
-/// them, and their length without the NUL to `length`. They never change.
+/// them, and their length without the NUL to `length`. They never change: they are those of the brokers that
+/// it began with.
 ///
 /// With a buffer that is too small (NULL with size 0 is allowed) the length is written all the same,
 /// and KABI_STATUS_BUFFER_TOO_SMALL returned.

@@ -183,7 +183,8 @@ pub unsafe extern "C" fn kabi_cluster_group_timing(
 /// that are not named keep what they have.
 ///
 /// The cluster does not tell which groups and members there are: a group without members is left
-/// alone, and so are members that it does not have.
+/// alone, and so are members that it does not have. It has one whose kabi_consumer_group_generation() is
+/// above 0.
 ///
 /// Errors: KABI_STATUS_ARGUMENT (other JSON; the message says where); KABI_STATUS_UNKNOWN_TOPIC_OR_PART
 /// (kabi_cluster_topic_create() has made no such topic, or not with this partition).

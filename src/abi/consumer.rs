@@ -163,6 +163,9 @@ pub unsafe extern "C" fn kabi_consumer_unsubscribe(
 /// property auto.offset.reset says). Replaces an earlier assignment, whose records in hand can't be
 /// handled any more, and whose pauses end. A count of 0 reads nothing.
 ///
+/// A topic that the user may not see is told by an error event with KABI_STATUS_TOPIC_AUTHORIZATION_FAILED,
+/// after a second or so; its records come once it is allowed.
+///
 /// Errors: KABI_STATUS_STATE while topics are subscribed to, KABI_STATUS_REENTERED inside a handler of an
 /// assignment change.
 ///
@@ -231,7 +234,8 @@ pub unsafe extern "C" fn kabi_consumer_handled(
 /// their metadata; `code` of each gets its own status, and the result is the first that is not 0.
 ///
 /// Errors: KABI_STATUS_TIMED_OUT (whether it took effect is not known; repeating it does no harm),
-/// KABI_STATUS_INTERRUPTED by a wake, KABI_STATUS_UNKNOWN_GROUP without the property group.id.
+/// KABI_STATUS_INTERRUPTED by a wake, KABI_STATUS_UNKNOWN_GROUP without the property group.id,
+/// KABI_STATUS_GROUP_AUTHORIZATION_FAILED (30), within a second or two, for a group that the user may not use.
 ///
 /// @nullable partitions
 /// @inout partitions
@@ -327,7 +331,8 @@ pub unsafe extern "C" fn kabi_consumer_seek(
 }
 
 /// Fills in `offset` of each partition: that after the last record handed out, or where the program told
-/// it to begin, or KABI_OFFSET_INVALID if neither. Records that wait inside the consumer don't count.
+/// it to begin, or KABI_OFFSET_INVALID if neither. Records that wait inside the consumer don't count. A poll
+/// that finds nothing moves it past what is no record: markers of transactions, and records of aborted ones.
 ///
 /// @inout partitions
 #[no_mangle]
@@ -355,6 +360,8 @@ pub unsafe extern "C" fn kabi_consumer_position(
 ///
 /// Metadata is written to `bytes`, where each partition's `metadata` then points. `bytes_used`, if not
 /// NULL, gets how many were written, or are needed with KABI_STATUS_BUFFER_TOO_SMALL.
+///
+/// Errors: as in kabi_consumer_commit().
 ///
 /// @inout partitions
 /// @nullable bytes, bytes_used
@@ -393,8 +400,9 @@ pub unsafe extern "C" fn kabi_consumer_committed(
 /// No handler runs inside; an assignment event tells of the partitions that are given back.
 ///
 /// KABI_STATUS_TIMED_OUT says that the time was up: the rest goes on in the background; the message says
-/// if offsets of handled records are not saved. Closing a closed consumer is a success.
-/// KABI_STATUS_REENTERED inside a handler that a poll for records runs.
+/// if offsets of handled records are not saved. Another error, such as
+/// KABI_STATUS_GROUP_AUTHORIZATION_FAILED, says that they could not be saved; it is closed all the same.
+/// Closing a closed consumer is a success. KABI_STATUS_REENTERED inside a handler that a poll for records runs.
 #[no_mangle]
 pub unsafe extern "C" fn kabi_consumer_close(
     consumer: *mut kabi_consumer_t,

@@ -53,6 +53,10 @@ impl Cluster {
         let mock = Mock::new(brokers)?;
         // As small test installations of Kafka are set up: a group of one does not wait 3 s for more.
         mock.set_rebalance_delay(0);
+        for kind in requests::LIMITED.map(i32::from).map(requests::find) {
+            let kind = kind?;
+            mock.set_api_versions(kind.key, kind.min, kind.max)?;
+        }
         let bootstrap = mock.bootstrap();
         let state = Mutex::new(State {
             mock,

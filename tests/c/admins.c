@@ -31,20 +31,26 @@ const char *say(const char *format, ...) {
   return (const char *)kept[count++];
 }
 
-void ask(kabi_admin_t *admin, const char *operation, const char *arguments) {
+kabi_status_t try_ask(kabi_admin_t *admin, const char *operation, const char *arguments, int32_t timeout_ms) {
   size_t length = 0;
   uint64_t request = 0;
   kabi_status_t status =
-      kabi_admin_call(admin, operation, arguments, LONG, &request, kept_answer, kept_size, &length, ERR);
+      kabi_admin_call(admin, operation, arguments, timeout_ms, &request, kept_answer, kept_size, &length, ERR);
   if (status == KABI_STATUS_BUFFER_TOO_SMALL) {
     kept_size = length + 1;
     kept_answer = (char *)realloc(kept_answer, kept_size);
     status = kabi_admin_result(admin, request, LONG, kept_answer, kept_size, &length, ERR);
   }
-  if (status != 0) note("%s %s: %s", operation, arguments == NULL ? "" : arguments, last_error()->message);
-  MUST(status == 0);
+  if (status != 0) return status;
   CHECK_EQ(length, strlen(kept_answer));
   MUST(is_json(kept_answer));
+  return 0;
+}
+
+void ask(kabi_admin_t *admin, const char *operation, const char *arguments) {
+  kabi_status_t status = try_ask(admin, operation, arguments, LONG);
+  if (status != 0) note("%s %s: %s", operation, arguments == NULL ? "" : arguments, last_error()->message);
+  MUST(status == 0);
 }
 
 const char *answer(void) { return kept_answer; }
@@ -128,7 +134,7 @@ size_t count_at(const char *path) {
 }
 
 void ask_until(kabi_admin_t *admin, const char *operation, const char *arguments, const char *path, int64_t want) {
-  int64_t end = now_ms() + patience(10000);
+  int64_t end = now_ms() + patience(30000);
   do ask(admin, operation, arguments);
   while (number_at(path) != want && now_ms() < end);
   CHECK_EQ(want, number_at(path));

@@ -15,6 +15,8 @@ const char *say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Does an operation, which must be answered, and keeps the answer, JSON, for the functions below. NULL for no arguments. */
 void ask(kabi_admin_t *admin, const char *operation, const char *arguments);
+/* The same where it may fail, because brokers die: its status. */
+kabi_status_t try_ask(kabi_admin_t *admin, const char *operation, const char *arguments, int32_t timeout_ms);
 const char *answer(void);
 /* Repeats that until the number at `path` is `want`: brokers learn of changes within moments. */
 void ask_until(kabi_admin_t *admin, const char *operation, const char *arguments, const char *path, int64_t want);

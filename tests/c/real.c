@@ -1,6 +1,8 @@
 /* Brokers' addresses, names, topics and certificates for the real_*.c tests. */
 #include "real.h"
 
+#include "admins.h"
+
 const char *setting(const char *variable) {
   const char *value = getenv(variable);
   if (value == NULL || *value == 0) {
@@ -48,21 +50,20 @@ static void run(char **arguments) {
 }
 
 void real_topic(const char *profile, const char *name, int partitions, ...) {
-  char *arguments[16];
-  char number[16];
-  int count = 0;
-  snprintf(number, sizeof number, "%d", partitions);
-  arguments[count++] = (char *)setting("KABI_KAFKA_BROKER");
-  arguments[count++] = (char *)"topic";
-  arguments[count++] = (char *)profile;
-  arguments[count++] = (char *)name;
-  arguments[count++] = number;
+  kabi_admin_t *admin = new_admin(strcmp(profile, "three") == 0 ? THREE : SINGLE);
+  const char *configs = "", *pair;
   va_list list;
   va_start(list, partitions);
-  while (count < 15 && (arguments[count] = va_arg(list, char *)) != NULL) count++;
+  while ((pair = va_arg(list, const char *)) != NULL) {
+    const char *value = strchr(pair, '=');
+    MUST(value != NULL);
+    configs = keep("%s%s\"%.*s\":\"%s\"", configs, *configs == 0 ? "" : ",", (int)(value - pair), pair, value + 1);
+  }
   va_end(list);
-  arguments[count] = NULL;
-  run(arguments);
+  ask(admin, "topics_create", keep("{\"topics\":[{\"topic\":\"%s\",\"partitions\":%d,\"configs\":{%s}}]}", name, partitions, configs));
+  CHECK_EQ(0, number_at("failed"));
+  ask_until(admin, "topics_describe", keep("{\"topics\":[\"%s\"]}", name), "failed", 0);
+  close_admin(admin);
 }
 
 void broker(const char *command, const char *profile, const char *node) {

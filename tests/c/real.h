@@ -15,8 +15,8 @@ const char *setting(const char *variable);
 
 /* A name that no earlier run of a test on the same broker has used: PREFIX and a number. Valid until the test's end. */
 const char *fresh(const char *prefix);
-/* Makes a topic by Kafka's own tool (takes a second); settings "key=value" end with NULL. Elsewhere the broker makes
-   topics of one partition when they are first asked for. */
+/* Makes a topic; settings "key=value" end with NULL. Elsewhere the broker makes topics of one partition when they are first
+   asked for. */
 void real_topic(const char *profile, const char *name, int partitions, ...);
 /* tests/kafka/broker COMMAND PROFILE [NODE]; `node` may be NULL. */
 void broker(const char *command, const char *profile, const char *node);

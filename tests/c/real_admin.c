@@ -60,7 +60,7 @@ TEST(topics_may_be_tried_out_and_placed) {
   CHECK_EQ(0, number_at("failed"));
   ask(a, "partitions_create", say("{\"topics\":[{\"topic\":\"%s\",\"total\":5,\"placement\":[[77]]}]}", name));
   CHECK_EQ(1, number_at("failed"));
-  int64_t end = now_ms() + patience(10000);
+  int64_t end = now_ms() + patience(30000);
   do ask(a, "topics_describe", say("{\"topics\":[\"%s\"]}", name));
   while (count_at("topics/0/partitions") != 4 && now_ms() < end);
   CHECK_EQ(4, count_at("topics/0/partitions"));
@@ -77,7 +77,7 @@ TEST(typed_calls_give_the_brokers_status) {
   CHECK(has(last_error()->message, name));
   OK(kabi_admin_partitions_add(a, name, 5, LONG, ERR));
   GIVES(KABI_STATUS_INVALID_PARTITIONS, kabi_admin_partitions_add(a, name, 5, LONG, ERR));
-  int64_t end = now_ms() + patience(10000);
+  int64_t end = now_ms() + patience(30000);
   do ask(a, "metadata", say("{\"topics\":[\"%s\"]}", name));
   while (count_at("topics/0/partitions") != 5 && now_ms() < end);
   CHECK_EQ(5, count_at("topics/0/partitions"));
@@ -91,7 +91,7 @@ TEST(typed_calls_give_the_brokers_status) {
 
 /* Asks until the property number `at` has this value. */
 static void described(kabi_admin_t *a, const char *describe, int at, const char *value) {
-  int64_t end = now_ms() + patience(10000);
+  int64_t end = now_ms() + patience(30000);
   do ask(a, "configs_describe", describe);
   while (strcmp(text_at(say("resources/0/properties/%d/value", at)), value) != 0 && now_ms() < end);
 }
@@ -464,7 +464,7 @@ TEST(an_admin_freed_without_a_close_still_does_its_work) {
   uint64_t request = 0;
   MUST_OK(kabi_admin_start(first, "topics_create", say("{\"topics\":[{\"topic\":\"%s\"}]}", name), LONG, KABI_OUTCOME_KEPT, &request, ERR));
   kabi_admin_free(first);
-  int64_t end = now_ms() + patience(10000);
+  int64_t end = now_ms() + patience(30000);
   do ask(second, "topics_describe", say("{\"topics\":[\"%s\"]}", name));
   while (number_at("failed") != 0 && now_ms() < end);
   CHECK_EQ(0, number_at("failed"));

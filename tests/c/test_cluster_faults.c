@@ -42,6 +42,33 @@ TEST(no_leader_until_there_is_one_again) {
   kabi_cluster_free(cluster);
 }
 
+/* Who sends to it or reads it all the while goes on when it has a leader again. */
+TEST(a_partition_loses_its_leader_while_it_is_used) {
+  kabi_cluster_t *cluster = new_cluster(2);
+  seen_t seen[20];
+  new_topic(cluster, "t", 1);
+  kabi_producer_t *producer = new_producer(bootstrap(cluster), NULL);
+  kabi_consumer_t *consumer = new_consumer(bootstrap(cluster), NULL, NULL);
+  assign(consumer, "t", 0, KABI_OFFSET_BEGINNING);
+  fill(producer, "t", 0, 0, 10);
+  MUST(take(consumer, seen, 10) == 10);
+  for (int32_t broker = 1; broker <= 2; broker++) {
+    OK(kabi_cluster_leader(cluster, "t", 0, KABI_BROKER_NONE, ERR));
+    kabi_message_t message = message_of(topic_of(producer, "t"), 0, NULL, "10");
+    MUST_OK(kabi_producer_send(producer, &message, 0, ERR)); /* to the leader that was */
+    poll_empty(consumer, 700);
+    OK(kabi_cluster_leader(cluster, "t", 0, broker, ERR));
+    MUST_OK(kabi_producer_flush(producer, patience(30000), NULL, ERR));
+    MUST(drain_reports(producer, reports, 1) == 1);
+    CHECK_EQ(0, reports[0].code);
+    MUST(take(consumer, seen, 1) == 1);
+    CHECK_EQ(9 + broker, seen[0].offset);
+  }
+  close_consumer(consumer);
+  close_producer(producer);
+  kabi_cluster_free(cluster);
+}
+
 TEST(a_follower_is_read_from) {
   kabi_cluster_t *cluster = new_cluster(2);
   seen_t seen[10];

@@ -24,10 +24,12 @@
   (events-count 0 :type index)          ; how many events are in the buffer,
   (events-next 0 :type index)           ; and the first of them that was not dispatched
   (topics (make-array 0) :type simple-vector) ; names by number
-  (numbers (make-hash-table :test #'equal) :type hash-table))
+  (numbers (make-hash-table :test #'equal) :type hash-table)
+  (admin nil))                          ; the core of an admin on top of this client, once there is one
 
 (defclass client ()
-  ((core :reader client-core :type core))
+  ((core :reader client-core :type core)
+   (properties :initform '() :accessor client-properties))
   (:documentation "A producer, a consumer or an admin. Any thread may use it. It must be closed by CLOSE,
 which the with- macros do."))
 
@@ -35,6 +37,9 @@ which the with- macros do."))
   (print-unreadable-object (client stream :type t :identity t)
     (when (slot-boundp client 'core)
       (format stream "~A ~(~A~)" (core-name (client-core client)) (core-state (client-core client))))))
+
+(defmethod initialize-instance :after ((client client) &key conf)
+  (setf (client-properties client) (properties conf)))
 
 ;;; What differs between producers, consumers and admins in the interface: one method a kind.
 
@@ -96,17 +101,20 @@ which the with- macros do."))
       (setf (core-state core) :closed))
     (with-short-lock (*cores-lock*)
       (remhash core *cores*))
+    (when (core-admin core) (release (core-admin core)))
     (unless (eql handle kabi-ll:+no-handle+)
       (core-call-free core handle)
       (abandon core)
       (free-core-memory core))))
 
 (defun free-core-memory (core)
+  "Free the events' buffers, unless a thread is inside a drain; then the garbage collector does."
   (with-short-lock ((meeting-lock core))
-    (setf (core-events-count core) 0
-          (core-events-next core) 0)
-    (when (core-events core) (free-staging (shiftf (core-events core) nil)))
-    (when (core-texts core) (free-staging (shiftf (core-texts core) nil)))))
+    (unless (core-drainer core)
+      (setf (core-events-count core) 0
+            (core-events-next core) 0)
+      (when (core-events core) (free-staging (shiftf (core-events core) nil)))
+      (when (core-texts core) (free-staging (shiftf (core-texts core) nil))))))
 
 (defgeneric abandon (core)
   (:documentation "Fail every future that can't be completed any more, as the handle is freed."))
@@ -176,8 +184,18 @@ INTERRUPTED-ERROR. What the call was about goes on. Threads that wait for future
                     (cffi:mem-ref number :int32))))
         (name (copy-seq topic)))
     (with-short-lock ((meeting-lock core))
-      (setf (gethash name (core-numbers core)) number))
+      (setf (gethash name (core-numbers core)) number)
+      ;; Known without asking, for futures that are looked at after the client is closed.
+      (note-topic-name core number name))
     number))
+
+(defun note-topic-name (core number name)
+  "Remember a topic's name, with the lock held, and return it."
+  (let ((topics (core-topics core)))
+    (when (>= number (length topics))
+      (setf topics (replace (make-array (max 16 (* 2 number)) :initial-element nil) topics)
+            (core-topics core) topics))
+    (setf (svref topics number) name)))
 
 (declaim (inline topic-name))
 (defun topic-name (core number)
@@ -193,11 +211,7 @@ INTERRUPTED-ERROR. What the call was about goes on. Threads that wait for future
       (let ((name (foreign-string (lambda (buffer size length details)
                                     (core-call-topic-name core number buffer size length details)))))
         (with-short-lock ((meeting-lock core))
-          (let ((topics (core-topics core)))
-            (when (>= number (length topics))
-              (setf topics (replace (make-array (max 16 (* 2 number)) :initial-element nil) topics)
-                    (core-topics core) topics))
-            (setf (svref topics number) name))))))
+          (note-topic-name core number name)))))
 
 (defun foreign-string (function)
   "The text that FUNCTION writes: it is called with a buffer, its size, where the length goes, and details,
@@ -279,3 +293,32 @@ records to poll), for an event loop. Read, write or close it never. Make the cli
   (let ((core (use client 'metrics)))
     (foreign-string (lambda (buffer size length details)
                       (core-call-metrics core buffer size length details)))))
+
+;;; ---- the properties in force ----
+
+(defun known-properties (kind)
+  "The names of the properties of KIND, \"producer\" or \"consumer\"."
+  (loop for property in (getf (read-json (describe-properties)) :properties)
+        when (and (member (getf property :for) (list kind "both") :test #'string=)
+                  (not (getf property :alias-of)))
+          collect (getf property :name)))
+
+(defun get-conf (client)
+  "An alist of the properties of CLIENT that have a value, those that it was made with and the defaults of the
+others: names and values, strings both. Secrets are not hidden."
+  (check-argument client client "a client")
+  (let ((kind (if (typep client 'consumer) "consumer" "producer")))
+    (call-with-configuration (client-properties client) '() nil
+                             (lambda (config)
+                               (loop for name in (union (mapcar #'car (client-properties client))
+                                                        (known-properties kind) :test #'string=)
+                                     for value = (property-in-force config name)
+                                     when value collect (cons name value))))))
+
+(defun property-in-force (config name)
+  (with-text (pointer name)
+    (handler-case (foreign-string (lambda (buffer size length details)
+                                    (kabi-ll:config-get config pointer buffer size length details)))
+      (kafka-error (condition)
+        (unless (eql (error-code condition) kabi-ll:+status-noent+)
+          (error condition))))))

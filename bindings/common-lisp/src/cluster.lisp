@@ -52,8 +52,10 @@ is left."
   (cluster-addresses cluster))
 
 (defgeneric create-topic (where name &key)
-  (:documentation "Create the topic NAME with PARTITIONS partitions, each with REPLICATION copies: WHERE is an
-embedded cluster, or a client, which asks its cluster for it and waits until the controller has made it."))
+  (:documentation "Create the topic NAME, a string, with PARTITIONS partitions, each with REPLICATION copies, and return
+NAME. WHERE is an embedded cluster (1 of each without these), or a client, which asks its cluster for it and waits until
+the controller has made it; then these may be left to the brokers, and PLACEMENT, CONFIGS, VALIDATE-ONLY, TIMEOUT and
+ASYNC are as for CREATE-TOPICS. Signal a KAFKA-ERROR if it is there already."))
 
 (defmethod create-topic ((cluster cluster) name &key (partitions 1) (replication 1))
   (check-argument name string "the name of a topic, a string")
@@ -63,17 +65,3 @@ embedded cluster, or a client, which asks its cluster for it and waits until the
     (call-checked (kabi-ll:cluster-topic-create (cluster-handle cluster) pointer partitions replication)
                   nil :operation 'create-topic :topic name))
   name)
-
-(defun broker-down (cluster &optional (broker kabi-ll:+broker-all+))
-  "Make BROKER, an id, or all brokers close their connections and refuse new ones."
-  (check-argument cluster cluster "an embedded cluster")
-  (check-argument broker (signed-byte 32) "the id of a broker")
-  (call-checked (kabi-ll:cluster-broker-down (cluster-handle cluster) broker) nil :operation 'broker-down)
-  nil)
-
-(defun broker-up (cluster &optional (broker kabi-ll:+broker-all+))
-  "Make BROKER, an id, or all brokers take connections again."
-  (check-argument cluster cluster "an embedded cluster")
-  (check-argument broker (signed-byte 32) "the id of a broker")
-  (call-checked (kabi-ll:cluster-broker-up (cluster-handle cluster) broker) nil :operation 'broker-up)
-  nil)

@@ -3,17 +3,12 @@
 (in-package #:kafkabi)
 
 (define-condition kafka-error (error)
-  ((code :initarg :code :initform kabi-ll:+status-unknown+ :reader error-code
-         :documentation "The status code, a number that does not change between versions.")
+  ((code :initarg :code :initform kabi-ll:+status-unknown+ :reader error-code)
    (flags :initarg :flags :initform 0 :reader error-flags)
-   (description :initarg :description :initform nil :reader error-description
-                :documentation "What happened, in English.")
-   (operation :initarg :operation :initform nil :reader error-operation
-              :documentation "The function of this library that failed, a symbol, or NIL.")
-   (topic :initarg :topic :initform nil :reader error-topic
-          :documentation "The topic that it is about, or NIL.")
-   (partition :initarg :partition :initform nil :reader error-partition
-              :documentation "The partition that it is about, or NIL."))
+   (description :initarg :description :initform nil :reader error-description)
+   (operation :initarg :operation :initform nil :reader error-operation)
+   (topic :initarg :topic :initform nil :reader error-topic)
+   (partition :initarg :partition :initform nil :reader error-partition))
   (:report report-kafka-error)
   (:documentation "What all of this library's errors are."))
 
@@ -47,11 +42,9 @@
     "True if it is not known whether the operation took effect, so that repeating it may do it twice."))
 
 (define-condition argument-error (kafka-error)
-  ((argument :initarg :argument :initform nil :reader error-argument
-             :documentation "The name of the argument, a symbol, or NIL.")
+  ((argument :initarg :argument :initform nil :reader error-argument)
    (value :initarg :value :initform nil)
-   (expected :initarg :expected :initform nil :reader error-expected
-             :documentation "What it should have been, a text."))
+   (expected :initarg :expected :initform nil :reader error-expected))
   (:default-initargs :code kabi-ll:+status-argument+)
   (:report (lambda (condition stream)
              (if (error-argument condition)
@@ -62,8 +55,7 @@
   (:documentation "An argument is of the wrong type, out of range, or does not fit the others."))
 
 (define-condition configuration-error (argument-error)
-  ((property :initarg :property :initform nil :reader error-property
-             :documentation "The name of the property."))
+  ((property :initarg :property :initform nil :reader error-property))
   (:documentation "A property is unknown (the text names the one that was likely meant), or its value is
 not one that it may have."))
 
@@ -80,8 +72,7 @@ not one that it may have."))
   (:documentation "WAKE ended the call."))
 
 (define-condition partition-error (kafka-error)
-  ((offset :initarg :offset :initform nil :reader error-offset
-           :documentation "The offset that it is about, or NIL."))
+  ((offset :initarg :offset :initform nil :reader error-offset))
   (:documentation "Something about one partition failed, or was reached, such as its end."))
 
 (define-condition queue-full-error (partition-error) ()
@@ -89,14 +80,12 @@ not one that it may have."))
   (:documentation "Too many records wait to be sent. Space comes as brokers take them."))
 
 (define-condition delivery-error (partition-error)
-  ((persisted :initarg :persisted :initform :no :reader error-persisted
-              :documentation "Whether a broker has written the record: :NO, :POSSIBLY or :YES."))
+  ((persisted :initarg :persisted :initform :no :reader error-persisted))
   (:documentation "A record was accepted and then not delivered."))
 
 (define-condition serde-error (kafka-error)
   ((value :initarg :value :reader serde-error-value)
-   (cause :initarg :cause :initform nil :reader error-cause
-          :documentation "The condition that the program's function signalled, or NIL."))
+   (cause :initarg :cause :initform nil :reader error-cause))
   (:documentation "A serializer gave something other than octets or NIL."))
 
 (define-condition fatal-error (kafka-error) ()
@@ -115,16 +104,29 @@ not one that it may have."))
   (:documentation "The transaction can only be aborted."))
 
 (define-condition partial-error (kafka-error)
-  ((goodies :initarg :goodies :initform '() :reader goodies
-            :documentation "What succeeded.")
-   (baddies :initarg :baddies :initform '() :reader baddies
-            :documentation "An alist of what failed, (topic . partition), and the condition of each."))
+  ((goodies :initarg :goodies :initform '() :reader goodies)
+   (baddies :initarg :baddies :initform '() :reader baddies))
   (:documentation "Of several partitions some failed."))
 
 (define-condition stale-record-error (kafka-error) ()
   (:default-initargs :code kabi-ll:+status-argument+
                      :description "the record was kept longer than the loop that lent it; COPY-RECORD it")
   (:documentation "A record that a loop lent was used after the loop had moved on."))
+
+(document-functions
+ (error-code "The status code, a number that does not change between versions.")
+ (error-description "What happened, in English.")
+ (error-operation "The function of this library that failed, a symbol, or NIL.")
+ (error-topic "The topic that it is about, or NIL.")
+ (error-partition "The partition that it is about, or NIL.")
+ (error-argument "The name of the argument, a symbol, or NIL.")
+ (error-expected "What it should have been, a text.")
+ (error-property "The name of the property.")
+ (error-offset "The offset that it is about, or NIL.")
+ (error-persisted "Whether a broker has written the record: :NO, :POSSIBLY or :YES.")
+ (error-cause "The condition that the program's function signalled, or NIL.")
+ (goodies "What succeeded.")
+ (baddies "An alist of what failed, (topic . partition), and the condition of each."))
 
 ;;; ---- signalling ----
 

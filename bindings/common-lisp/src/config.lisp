@@ -56,6 +56,9 @@ property takes them."
 (defun find-property (conf name)
   (cdr (assoc name (properties conf) :test #'string=)))
 
+(defparameter *software-name* '("client.software.name" . "kafkabi-common-lisp")
+  "How brokers list clients of this library; the version is the shared library's own.")
+
 (defun call-with-configuration (conf additions mask function)
   "Call FUNCTION with the handle of a configuration of CONF and, where it does not say otherwise, of the
 alist ADDITIONS, with the event mask MASK."
@@ -66,7 +69,7 @@ alist ADDITIONS, with the event mask MASK."
       (let ((config (cffi:mem-ref place :uint64)))
         (unwind-protect
              (progn
-               (loop for (name . value) in additions
+               (loop for (name . value) in (cons *software-name* additions)
                      unless (assoc name properties :test #'string=)
                        do (set-property config name value))
                (loop for (name . value) in properties do (set-property config name value))

@@ -5,34 +5,65 @@
 (defstruct (consumer-core (:include core) (:constructor make-consumer-core) (:conc-name consumer-))
   (key-serde nil :type (or null function))
   (value-serde nil :type (or null function))
-  ;; The batch that records are handed out of one by one: see poll.lisp.
+  ;; The batch that records are handed out of one by one: see poll.lisp. The thread that polls changes
+  ;; these; where the batch itself changes it holds the lock, for others that look at the batch.
   (poller nil)                          ; the thread that polls now
+  (loopp nil)                           ; true while it is inside MAP-RECORDS
   (staging nil :type (or null staging))
-  (batch 0 :type (unsigned-byte 64))    ; its number,
+  (batch 0 :type (unsigned-byte 48))    ; its number,
   (count 0 :type index)                 ; how many records it has,
   (next 0 :type index)                  ; how many of them were handed out,
+  (finished 0 :type index)              ; how many of these the program has finished with,
   (handled 0 :type index)               ; how many the library was told of as handled,
-  (place 0 :type index))                ; and where in the staging buffer the next one lies
+  (place 0 :type index)                 ; where in the staging buffer the next one lies,
+  (end 0 :type index)                   ; and where the last one ends
+  (owed '() :type list)                 ; places to store once what was handed out is finished with: see WITHHOLD
+  ;; The clock is looked at once in a while: see PACE.
+  (stride 1 :type index)
+  (ticks 1 :type fixnum)
+  (looked-at 0 :type (unsigned-byte 60))
+  (told-at 0 :type (unsigned-byte 60))
+  (pulled-at 0 :type (unsigned-byte 60))
+  ;; Assignments: see assignment.lisp.
+  (subscribedp nil)
+  (change nil)                          ; the change that a handler sees now
+  (starts (make-hash-table :test #'equal)) ; where partitions assigned by hand were told to begin
+  ;; Commits that nobody waits for, by number: (future . places), guarded by the lock.
+  (commits (make-hash-table)))
 
 (defclass consumer (client) ()
   (:documentation "A client that receives records, alone or as a member of a group.
 
 :CONF, :SERDE, :KEY-SERDE, :VALUE-SERDE, :ON-ERROR, :ON-LOG, :ON-STATISTICS, :ON-THROTTLE, :ON-TOKEN and :DRAIN
-are as for a PRODUCER; here the serdes make objects of octets, and without one the octets stay as they are."))
+are as for a PRODUCER; here the serdes make objects of octets, and without one the octets stay as they are.
+
+:ON-ASSIGN, :ON-REVOKE and :ON-LOST are functions of the consumer and a list of (topic . partition), which
+are called by the thread that polls, inside the poll: when the group has given partitions, before any record
+of them; before it takes them back, when their offsets can still be committed; and after it has taken them
+away because the consumer was not heard of, when commits of them fail (without :ON-LOST, :ON-REVOKE is called
+for that, too). In them the program may SEEK what is being assigned, PAUSE, COMMIT and STORE-OFFSETS. Whether
+one returns, signals or throws, the change then takes place. CLOSE calls :ON-REVOKE for what a subscription
+has given."))
 
 (defmethod initialize-instance :after
     ((consumer consumer) &key conf serde (key-serde serde) (value-serde serde) (drain :thread)
-                           on-error on-log on-statistics on-throttle on-token)
+                           on-error on-log on-statistics on-throttle on-token
+                           on-assign on-revoke on-lost)
   (check-argument drain (member :thread :caller) ":THREAD or :CALLER")
-  (let* ((handlers (collect-handlers :error on-error :log on-log :statistics on-statistics
-                                     :throttle on-throttle :token on-token))
+  (let* ((changes (collect-handlers :assign on-assign :revoke on-revoke :lost on-lost))
+         (handlers (append changes
+                           (collect-handlers :error on-error :log on-log :statistics on-statistics
+                                             :throttle on-throttle :token on-token)))
          (core (make-consumer-core :name (client-name 'consumer conf) :handlers handlers :draining drain
                                    :key-serde (check-serde key-serde)
                                    :value-serde (check-serde value-serde))))
     (setf (core-handle core)
           ;; Records are handed out one by one from a batch, so that only this binding knows which are
           ;; handled.
-          (make-handle conf '(("kafkabi.handled" . "explicit")) (event-mask handlers)
+          (make-handle conf
+                       (list* '("kafkabi.handled" . "explicit")
+                              (when changes '(("kafkabi.assignment" . "apply"))))
+                       (event-mask handlers :commit :request)
                        (lambda (config place details) (kabi-ll:consumer-new config place details))
                        'consumer))
     (adopt consumer core)))
@@ -82,36 +113,19 @@ left."
 (defmethod take-reports ((core consumer-core) first)
   (1+ first))                           ; consumers have none
 
-(defmethod abandon ((core consumer-core)))
-
-;;; ---- subscribing ----
-
-(defun subscribe (consumer topics)
-  "Join the group of CONSUMER to share the partitions of TOPICS, a name or a sequence of names, with its
-other members. A name that begins with ^ is a regular expression. Replaces an earlier subscription; the
-partitions come during polls."
-  (check-argument consumer consumer "a consumer")
-  (let* ((core (use consumer 'subscribe))
-         (names (if (stringp topics) (list topics) (coerce-to-list topics 'topics))))
-    (dolist (name names)
-      (unless (stringp name) (argument-error 'topics name "a topic's name, a string")))
-    (with-texts (pointers names)
-      (with-details (details)
-        (check-status (kabi-ll:consumer-subscribe (core-handle core) pointers (length names) details)
-                      details nil :operation 'subscribe)))
-    nil))
-
-(defun coerce-to-list (sequence argument)
-  (cond ((and (listp sequence) (ignore-errors (list-length sequence))) sequence)
-        ((and (vectorp sequence) (not (stringp sequence))) (coerce sequence 'list))
-        (t (argument-error argument sequence "a proper list or a vector"))))
-
-(defun unsubscribe (consumer)
-  "Leave the group; what is handled is committed first, if commits are automatic."
-  (check-argument consumer consumer "a consumer")
-  (let ((core (use consumer 'unsubscribe)))
-    (tell-handled core)
-    (with-details (details)
-      (check-status (kabi-ll:consumer-unsubscribe (core-handle core) details) details nil
-                    :operation 'unsubscribe))
-    nil))
+(defmethod abandon ((core consumer-core))
+  (let ((futures '()))
+    (with-short-lock ((meeting-lock core))
+      (setf (consumer-place core) 0 (consumer-end core) 0)
+      (when (and (consumer-staging core) (null (consumer-poller core)))
+        (free-staging (shiftf (consumer-staging core) nil)))
+      (maphash (lambda (number commit)
+                 (declare (ignore number))
+                 (push (car commit) futures))
+               (consumer-commits core))
+      (clrhash (consumer-commits core)))
+    (dolist (future futures)
+      (fail future (make-condition 'closed-error
+                                   :flags kabi-ll:+error-outcome-unknown+ :operation 'commit
+                                   :description (format nil "~A is gone, and so is the answer"
+                                                        (core-name core)))))))

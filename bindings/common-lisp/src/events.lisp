@@ -53,7 +53,9 @@ else to do.")
   (with-short-lock ((meeting-lock core))
     (setf (core-drainer core) nil)
     ;; Those who wait for futures on their own threads take over.
-    (wake-all (meeting-waiters core))))
+    (wake-all (meeting-waiters core)))
+  (when (eql (core-handle core) kabi-ll:+no-handle+)
+    (free-core-memory core)))
 
 (defun drain (core timeout)
   "Wait up to TIMEOUT milliseconds for events (one slice: not more than +SLICE+ on the program's threads)
@@ -145,9 +147,11 @@ and dispatch them. Return how many there were and the status, or NIL if another 
 (defun start-draining-if-asked (core)
   (when (core-handlers core) (ensure-draining core)))
 
+(defvar *exiting* nil "True once this Lisp ends: the clients' threads are to end, too.")
+
 (defun drain-loop (core)
   (unwind-protect
-       (loop
+       (loop until *exiting* do
          (multiple-value-bind (count status) (drain core +thread-slice+)
            (cond ((null count) (wait-a-little core))
                  ((not (member status '(0 #.kabi-ll:+status-interrupted+ #.kabi-ll:+status-busy+)))

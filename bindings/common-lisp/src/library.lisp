@@ -28,6 +28,18 @@ TIMEOUT-ERROR if some are still there."
       (when (and thread (not (eq thread (this-thread)))) (join thread))))
   (end-pool))
 
+(defun let-exit ()
+  "As this Lisp ends: end the foreign calls in which threads of ours wait, for which the exit would wait."
+  (setf *exiting* t)
+  (dolist (core (live-cores))
+    (ignore-errors (nudge core)))
+  ;; A close that goes on in the background may have all the time in the world: the exit has not.
+  #+sbcl (when (set-difference *workers* *idle-workers*)
+           (setf sb-ext:*exit-timeout* (min 2 (or sb-ext:*exit-timeout* 2)))))
+
+#+sbcl (pushnew 'let-exit sb-ext:*exit-hooks*)
+#+ecl (pushnew 'let-exit si:*exit-hooks*)
+
 ;; A saved image has neither threads nor foreign memory: what is still open is ended before, and refused
 ;; after. The library itself is found again when the image starts.
 #+sbcl (pushnew 'end-all-threads sb-ext:*save-hooks*)

@@ -4,6 +4,7 @@
   (:use #:cl)
   (:nicknames #:kabi)
   (:shadow #:close)
+  (:import-from #:kafkabi/low-level #:library-error)
   (:documentation "A Kafka client. Use its names with the prefix kabi: or import the few that you need;
 CLOSE is not COMMON-LISP's.")
 

@@ -1,7 +1,13 @@
-;;;; What implementations and versions of bordeaux-threads do differently: locks, waiting, threads,
-;;;; the clock. Nothing else in this system names an implementation, but for memory.lisp and image.lisp.
+;;;; What implementations and versions of bordeaux-threads do differently: locks, waiting, threads, the clock.
+;;;; SBCL's own functions are called there, so that any version will do. Nothing else in this system names an
+;;;; implementation, but for memory.lisp and library.lisp.
 
 (in-package #:kafkabi)
+
+(defmacro document-functions (&rest names-and-texts)
+  "Give functions that another form has defined, as readers of slots, their documentation strings."
+  `(progn ,@(loop for (name text) in names-and-texts
+                  collect `(setf (documentation ',name 'function) ,text))))
 
 (eval-when (:compile-toplevel :load-toplevel :execute)
   (defun thread-symbol (name)
@@ -24,7 +30,8 @@
 
 (defmacro with-lock ((lock) &body body)
   "Hold LOCK during BODY, which may be interrupted and unwound."
-  `(thread-call with-lock-held (,lock) ,@body))
+  #+sbcl `(sb-thread:with-mutex (,lock) ,@body)
+  #-sbcl `(thread-call with-lock-held (,lock) ,@body))
 
 (defmacro with-short-lock ((lock) &body body)
   "Hold LOCK during BODY, which is not interrupted: it must be short and call no code of the program's."
@@ -66,18 +73,18 @@
 
 (defun spawn (name function)
   "Run FUNCTION in a new thread with the global values of all variables."
-  (thread-call make-thread function :name name))
+  #+sbcl (sb-thread:make-thread function :name name)
+  #-sbcl (thread-call make-thread function :name name))
 
 (defun join (thread)
   "Wait until THREAD has ended, however it did."
-  (ignore-errors (thread-call join-thread thread)))
+  #+sbcl (ignore-errors (sb-thread:join-thread thread :default nil))
+  #-sbcl (ignore-errors (thread-call join-thread thread)))
 
 (declaim (inline this-thread))
 (defun this-thread ()
-  (thread-call current-thread))
-
-(defun alivep (thread)
-  (thread-call thread-alive-p thread))
+  #+sbcl sb-thread:*current-thread*
+  #-sbcl (thread-call current-thread))
 
 ;;; ---- time ----
 

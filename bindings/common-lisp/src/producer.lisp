@@ -42,7 +42,7 @@ milliseconds since 1970, a principal, and a JSON object of extensions or NIL.
                                    :key-serde (check-serde key-serde)
                                    :value-serde (check-serde value-serde))))
     (setf (core-handle core)
-          (make-handle conf '() (if reports (event-mask handlers :report) (event-mask handlers))
+          (make-handle conf '() (if reports (event-mask handlers :report :request) (event-mask handlers :request))
                        (lambda (config place details) (kabi-ll:producer-new config place details))
                        'producer))
     (adopt producer core)))
@@ -121,6 +121,15 @@ left."
   (timestamp nil :type (or null (signed-byte 64)) :read-only t)
   (latency nil :type (or null (signed-byte 64)) :read-only t)
   (persisted :yes :type (member :no :possibly :yes) :read-only t))
+
+(document-functions
+ (report-topic "The name of the topic that the record went to.")
+ (report-partition "The partition that the record went to.")
+ (report-offset "The record's offset in its partition, or NIL if the broker did not tell, as with acks=0.")
+ (report-timestamp "The record's timestamp in milliseconds since 1970, or NIL.")
+ (report-latency "Microseconds from the send to the broker's answer, or NIL unless the property
+kafkabi.report.latency is true.")
+ (report-persisted ":YES: the record was written, and acknowledged as the property acks asks."))
 
 (defun persisted-keyword (number)
   (case number
@@ -206,7 +215,9 @@ left."
   (let ((next first) (failures '()) (tasks '()))
     (declare (type index next))
     (with-short-lock ((meeting-lock core))
-      (multiple-value-setq (next tasks failures) (complete-reports core first))
+      (if (eql (core-handle core) kabi-ll:+no-handle+)
+          (setf next (core-events-count core)) ; their futures are given up, and have failed
+          (multiple-value-setq (next tasks failures) (complete-reports core first)))
       (setf (core-tasks core) (nconc tasks (core-tasks core)))
       (when (plusp (meeting-waiting core))
         (wake-all (meeting-waiters core))))
@@ -243,12 +254,16 @@ were completed, the newest first, and the failures of records that have no futur
       (let ((token (kabi-ll:event-token event)) (code (kabi-ll:event-code event)))
         (declare (type (signed-byte 32) code))
         (cond ((plusp token)
-               (let ((future (give-slot-back core (ldb (byte 48 0) token))))
-                 (declare (type delivery future))
-                 (fill-delivery future event code)
-                 (when (future-callbacks future)
-                   (setf tasks (append (future-callbacks future) tasks)
-                         (future-callbacks future) '()))))
+               (let* ((token (ldb (byte 48 0) token))
+                      (future (svref (producer-slots core) (1- token))))
+                 (declare (type index token))
+                 ;; ABANDON may have failed it while its report waited here.
+                 (when (delivery-p future)
+                   (give-slot-back core token)
+                   (fill-delivery future event code)
+                   (when (future-callbacks future)
+                     (setf tasks (append (future-callbacks future) tasks)
+                           (future-callbacks future) '())))))
               ((not (zerop code))
                (push (list (kabi-ll:event-topic event) (kabi-ll:event-partition event) code
                            (kabi-ll:event-flags event) (kabi-ll:event-persisted event))
@@ -259,6 +274,7 @@ were completed, the newest first, and the failures of records that have no futur
 (defmethod abandon ((core producer-core))
   (let ((futures '()))
     (with-short-lock ((meeting-lock core))
+      (mapc #'free-staging (shiftf (producer-stagings core) '()))
       (let ((slots (producer-slots core)))
         (dotimes (index (length slots))
           (when (delivery-p (svref slots index))

@@ -59,3 +59,39 @@ there and evaluates BODY again."
     (string (not-octets result "what a serializer may give: octets or NIL"))
     (vector (vector-to-octets result))
     (t (not-octets result "what a serializer may give: octets or NIL"))))
+
+;;; ---- JSON, by the library yason where the program has loaded it ----
+
+(defun yason-function (name)
+  (let ((package (find-package '#:yason)))
+    (or (and package (find-symbol name package))
+        (error 'serde-error
+               :value nil :code kabi-ll:+status-not-configured+
+               :description "the library yason, which reads and writes JSON here, is not loaded"))))
+
+(defun json-to-octets (value)
+  "VALUE as a JSON document in UTF-8, written by the library yason, which the program must have loaded: hash-tables
+are objects, lists and vectors arrays. NIL, the null of keys and values, is left as it is. A serde for producers."
+  (when value
+    (let ((encode (yason-function "ENCODE"))
+          ;; Not WITH-OUTPUT-TO-STRING, whose stream may be gone when the condition that names it is printed.
+          (stream (make-string-output-stream)))
+      (handler-case (progn
+                      (funcall encode value stream)
+                      (string-to-octets (get-output-stream-string stream)))
+        (error (condition)
+          (error 'serde-error :value value :cause condition
+                              :code kabi-ll:+status-value-serialization+
+                              :description (format nil "yason can't write it: ~A" condition)))))))
+
+(defun octets-to-json (octets)
+  "What the JSON document OCTETS says, read by the library yason, which the program must have loaded, as its
+variables say: objects are hash-tables and arrays lists by default. NIL is left as it is. A serde for consumers;
+octets that are not JSON signal a SERDE-ERROR."
+  (when octets
+    (let ((parse (yason-function "PARSE")))
+      (handler-case (values (funcall parse (octets-to-string octets)))
+        (error (condition)
+          (error 'serde-error :value octets :cause condition
+                              :code kabi-ll:+status-value-deserialization+
+                              :description (format nil "it is not JSON: ~A" condition)))))))

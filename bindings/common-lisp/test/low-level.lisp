@@ -43,5 +43,9 @@
 (test the-wrong-library-is-refused
   (let ((kabi-ll:*library-file* "/nowhere/libkafkabi.so"))
     (let ((condition (condition-of (kabi-ll:load-library))))
-      (is (typep condition 'kabi-ll:library-error))
+      (is (typep condition 'kabi:library-error))
       (is (search "/nowhere/libkafkabi.so" (princ-to-string condition))))))
+
+(test versions-are-told
+  (is (find #\. (kabi:version)))
+  (is (char= #\2 (char (kabi:librdkafka-version) 0))))

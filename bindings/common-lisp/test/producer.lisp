@@ -17,7 +17,7 @@
 
 (test a-future-gives-the-report
   (let ((topic (fresh-topic 2)))
-    (kabi:with-producer (producer :conf (conf))
+    (kabi:with-producer (producer :conf (conf :kafkabi.report.latency t))
       (let* ((future (kabi:send producer topic "value" :key "key" :partition 1))
              (report (kabi:value future :timeout *long*)))
         (is (kabi:donep future))
@@ -25,6 +25,9 @@
         (is (eql 1 (kabi:report-partition report)))
         (is (eql 0 (kabi:report-offset report)))
         (is (eq :yes (kabi:report-persisted report)))
+        (is (typep (kabi:report-timestamp report) '(or null (integer 1))))
+        (is (typep (kabi:report-latency report) '(integer 0 60000000)))
+        (is (typep future 'kabi:future))
         (is (eq report (kabi:value future)))))))
 
 (test what-is-sent-is-received
@@ -190,12 +193,42 @@
         (is (typep (condition-of (kabi:close producer :timeout 100)) 'kabi:timeout-error))
         (is (every #'kabi:donep futures))))))
 
+(test what-may-have-happened-is-told
+  (let ((unknown (make-condition 'kabi:fatal-error :code kabi-ll:+status-timed-out+
+                                                   :flags (logior kabi-ll:+error-outcome-unknown+
+                                                                  kabi-ll:+error-fatal+))))
+    (is (typep unknown 'kabi:kafka-error))
+    (is-true (kabi:outcome-unknown-p unknown))
+    (is-true (kabi:fatalp unknown))
+    (is-false (kabi:retriablep unknown))))
+
+(test an-event-loop-has-a-descriptor
+  (let ((topic (fresh-topic)))
+    (kabi:with-producer (producer :conf (conf) :drain :caller)
+      (let ((descriptor (kabi:event-descriptor producer))
+            (future (kabi:send producer topic "value")))
+        (is (typep descriptor '(integer 0 100000)))
+        (is-true (await (lambda () (readablep descriptor))))
+        (loop until (kabi:donep future) do (kabi:serve producer :timeout *long*))
+        (is (kabi:value future))))))
+
+(defun readablep (descriptor)
+  "What poll(2) says of a descriptor, without waiting."
+  (cffi:with-foreign-object (entry :uint8 8)
+    (setf (cffi:mem-ref entry :int32 0) descriptor
+          (cffi:mem-ref entry :int16 4) 1   ; POLLIN
+          (cffi:mem-ref entry :int16 6) 0)
+    (plusp (cffi:foreign-funcall "poll" :pointer entry :unsigned-long 1 :int 0 :int))))
+
 (test bad-arguments-are-named
   (kabi:with-producer (producer :conf (conf))
     (macrolet ((refuses (argument form)
                  `(let ((condition (condition-of ,form)))
                     (is (typep condition 'kabi:argument-error))
-                    (is (eq ',argument (kabi:error-argument condition))))))
+                    (is (eq ',argument (kabi:error-argument condition)))
+                    (is (eql kabi-ll:+status-argument+ (kabi:error-code condition)))
+                    (is (search (kabi:error-expected condition) (princ-to-string condition)))
+                    (is (search (kabi:error-expected condition) (kabi:error-description condition))))))
       (refuses kabi::partition (kabi:send producer "topic" "value" :partition -1))
       (refuses kabi::timestamp (kabi:send producer "topic" "value" :timestamp "now"))
       (refuses kabi::headers (kabi:send producer "topic" "value" :headers "h"))

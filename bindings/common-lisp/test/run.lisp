@@ -18,7 +18,7 @@
                                  "kafkabi.asd"))
 
 ;; What others wrote may warn.
-(dolist (system '("cffi" "bordeaux-threads" "trivial-garbage" "babel" "fiveam"))
+(dolist (system '("cffi" "bordeaux-threads" "trivial-garbage" "babel" "yason" "fiveam"))
   (handler-bind ((warning #'muffle-warning))
     (asdf:load-system system)))
 
@@ -30,7 +30,8 @@
     (format t "~&FAILED: ~A while compiling: ~A~%" (type-of warning) warning)))
 
 (handler-bind ((warning #'note-warning))
-  (asdf:load-system "kafkabi/test"))
+  (asdf:load-system "kafkabi/test")
+  (asdf:load-system "kafkabi/cl-rdkafka-test"))
 
 (let ((passed (uiop:symbol-call '#:kafkabi/test '#:run-all)))
   (finish-output)

@@ -30,6 +30,7 @@ use crate::rd::queue::Queue;
 use crate::rd::sasl::Token;
 use crate::record::{KABI_ERROR_OUTCOME_UNKNOWN, KABI_EVENT_LOG, KABI_EVENT_REQUEST};
 use crate::status::{KABI_STATUS_INTERRUPTED, KABI_STATUS_QUEUE_FULL, KABI_STATUS_STATE};
+use once_cell::sync::OnceCell;
 use operations::{Request, Work};
 use requests::Requests;
 use std::sync::atomic::AtomicUsize;
@@ -51,6 +52,10 @@ struct Core {
     requests: Arc<Requests>,
     events: Arc<Events>,
     control: Arc<Control>,
+    /// When the cluster's brokers may be asked for next.
+    look_around: Mutex<Option<Instant>>,
+    /// For threads that ask for them.
+    myself: OnceCell<Weak<Core>>,
     /// Threads that take steps.
     walking: AtomicUsize,
     /// Keeps the client that this is on top of from ending before the rest is gone.
@@ -127,9 +132,12 @@ impl Admin {
             requests: Arc::new(Requests::new(Arc::clone(&events))),
             events: Arc::clone(&events),
             control: Arc::default(),
+            look_around: Mutex::new(None),
+            myself: OnceCell::new(),
             walking: AtomicUsize::new(0),
             _base: base,
         });
+        let _ = core.myself.set(Arc::downgrade(&core));
         service::start(Arc::clone(&core))?;
         let (requests, control) = (Arc::clone(&core.requests), Arc::clone(&core.control));
         let held = Held::new(core, Arc::clone(&control));
@@ -238,10 +246,18 @@ impl Admin {
             Work::Ask { ask, .. } => core.ask(&*ask, number, timeout),
             Work::Steps(steps) => steps::start(core, steps, number, timeout),
         };
+        // The service thread counts its time from now on.
+        self.wake_service();
         begun.map(|()| number).map_err(|error| {
             requests.forget(number);
             error.about(operation)
         })
+    }
+
+    fn wake_service(&self) {
+        if let Some(core) = &*lock(&self.link.core) {
+            core.queue.wake();
+        }
     }
 
     /// Waits for the outcome of a request whose outcome is kept, and hands it to `take`. If that fails, or

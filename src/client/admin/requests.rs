@@ -23,6 +23,7 @@ struct Entry {
     how: How,
     operation: &'static str,
     read: Reader,
+    began: Instant,
     /// By then it is over, whatever librdkafka says.
     ends: Instant,
     /// What is kept.
@@ -74,12 +75,20 @@ impl Requests {
             how,
             operation,
             read,
+            began: Instant::now(),
             ends,
             outcome: None,
             settled: false,
         };
         state.entries.insert(number, entry);
         Ok(number)
+    }
+
+    /// When the oldest began that is not answered.
+    pub fn oldest(&self) -> Option<Instant> {
+        let state = lock(&self.state);
+        let open = state.entries.values().filter(|e| !e.settled);
+        open.map(|e| e.began).min()
     }
 
     /// How the answer of a request is read; `None` if nobody wants it any more.

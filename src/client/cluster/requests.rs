@@ -1,5 +1,6 @@
 //! The kinds of requests that the mock cluster answers, and in which versions: a copy of what librdkafka
-//! 2.12 has built in (`rd_kafka_mock_api_handlers` in rdkafka_mock_handlers.c), which it gives nobody.
+//! 2.12 has built in (`rd_kafka_mock_api_handlers` in rdkafka_mock_handlers.c), which it gives nobody; but for
+//! those of [`LIMITED`].
 
 use crate::error::{Error, Result};
 
@@ -10,8 +11,8 @@ pub struct Kind {
 }
 
 const KINDS: &[Kind] = &[
-    kind(0, 0, 10),
-    kind(1, 0, 16),
+    kind(0, 0, 9),
+    kind(1, 0, 11),
     kind(2, 0, 7),
     kind(3, 0, 12),
     kind(8, 0, 9),
@@ -32,6 +33,11 @@ const KINDS: &[Kind] = &[
     kind(71, 0, 0),
     kind(72, 0, 0),
 ];
+
+/// Produce from 10 and Fetch from 12 on tell the new leader in the answer of the old one (KIP-951), and for a partition
+/// without a leader librdkafka's mock follows a NULL pointer there. So the cluster has none of these from the
+/// start: clients ask for metadata instead.
+pub const LIMITED: [i16; 2] = [0, 1];
 
 const fn kind(key: i16, min: i16, max: i16) -> Kind {
     Kind { key, min, max }

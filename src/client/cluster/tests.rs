@@ -7,6 +7,7 @@ use crate::rd::partitions::PartitionList;
 use crate::rd::produce::{OutMessage, Staging};
 use crate::rd::queue::{EventKind, Queue};
 use crate::rd::topic::Topic;
+use crate::record::KABI_BROKER_ALL;
 use crate::record::KABI_REQUEST_PRODUCE;
 use crate::status::{KABI_STATUS_ARGUMENT, KABI_STATUS_MSG_TIMED_OUT, KABI_STATUS_TRANSPORT};
 use std::sync::Arc;

@@ -139,7 +139,9 @@ impl Config {
                 own::IDEMPOTENCE => {
                     self.set_value(TRANSACTIONAL).is_some() || self.idempotence_conflicts()
                 }
-                own::CA_LOCATION => self.set_value("ssl.ca.pem").is_some(),
+                own::CA_LOCATION => {
+                    self.set_value("ssl.ca.pem").is_some() || own::environment_names_authorities()
+                }
                 _ => false,
             };
             let set = self.entries.contains_key(changed.name);

@@ -125,9 +125,17 @@ pub(super) const DEFAULTS: &[Changed] = &[
         name: CA_LOCATION,
         value: "probe",
         why: "The OpenSSL inside this library does not know where the system keeps its certificates. \
-              Left alone when ssl.ca.pem is set.",
+              Left alone when ssl.ca.pem is set, or SSL_CERT_FILE or SSL_CERT_DIR in the environment, \
+              which OpenSSL reads.",
     },
 ];
+
+/// Whether the environment tells OpenSSL where certificates of authorities are.
+pub(super) fn environment_names_authorities() -> bool {
+    ["SSL_CERT_FILE", "SSL_CERT_DIR"]
+        .iter()
+        .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
+}
 
 /// A property that programs can't set because kafkabi depends on its value.
 pub(super) struct Managed {

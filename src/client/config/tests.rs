@@ -293,6 +293,25 @@ fn defaults_match_the_table() {
     assert_eq!(s.events.logs, Logs::Stderr);
 }
 
+/// How that is tried: scripts/test-portable.
+#[cfg(feature = "portable")]
+#[test]
+fn an_openssl_of_its_own_looks_for_the_systems_authorities() {
+    let location = |config: &Config| {
+        let (conf, _) = built(config, ClientKind::Producer);
+        conf.get("ssl.ca.location")
+    };
+    let pem = ("ssl.ca.pem", "-----BEGIN CERTIFICATE-----");
+    assert_eq!(location(&Config::new()).as_deref(), Some("probe"));
+    assert_eq!(
+        location(&config(&[pem])),
+        None,
+        "librdkafka takes one of them"
+    );
+    let own = location(&config(&[("ssl.ca.location", "/etc/own.pem")]));
+    assert_eq!(own.as_deref(), Some("/etc/own.pem"));
+}
+
 #[test]
 fn idempotence_gives_way_to_what_conflicts() {
     for (name, value) in [

@@ -142,10 +142,8 @@ impl Core {
                     self.answer(&event, cooperative);
                     answered = true;
                 }
-                Some(event) if event.kind() == EventKind::Answer => {
-                    if self.learn_of_group(&event) {
-                        self.denial.set_stuck();
-                    }
+                Some(event) if event.kind() == EventKind::Answer && self.learn_of_group(&event) => {
+                    self.denial.set_stuck();
                 }
                 Some(_) => {}
                 None if slice.is_zero() => {

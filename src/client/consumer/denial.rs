@@ -2,19 +2,20 @@
 //! over, and commits wait for it; it tells of the denial once, to who polls for records. Of a topic that is
 //! denied and was assigned by hand it tells nothing. So who waits in vain for a while asks by itself.
 
-use super::{Consumer, Core};
-use crate::client::lifetime::{deadline_of, lock, remaining_up_to};
-use crate::document::{GroupOffsetsList, TopicDescriptions, TopicPartition, TopicsDescribe};
+use super::{Consumer, Core, SLICE};
+use crate::client::lifetime::{deadline_of, lock, remaining_up_to, Held};
+use crate::document::{GroupOffsetsList, TopicPartition};
 use crate::error::{flags_of, Error, Result};
 use crate::rd::admin::{Ask, Asked};
 use crate::rd::queue::{Event, EventKind, Queue};
+use crate::rd::signals;
 use crate::status::{
     KABI_STATUS_GROUP_AUTHORIZATION_FAILED as GROUP_DENIED, KABI_STATUS_TIMED_OUT,
     KABI_STATUS_TOPIC_AUTHORIZATION_FAILED as TOPIC_DENIED,
 };
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
 /// How long a request to the group's coordinator goes unanswered, or a partition that was assigned by hand
@@ -102,7 +103,8 @@ impl Core {
     /// Asks the group's coordinator something small. False if there is nothing to ask about.
     pub(super) fn ask_group(&self, queue: &Queue) -> bool {
         // Any topic does; who commits has one.
-        let (Ok(entry), Some(group)) = (self.topics.get(0), self.client.property("group.id")) else {
+        let (Ok(entry), Some(group)) = (self.topics.get(0), self.client.property("group.id"))
+        else {
             return false;
         };
         let question = GroupOffsetsList {
@@ -113,10 +115,6 @@ impl Core {
             }]),
             require_stable: false,
         };
-        self.ask(&question, queue)
-    }
-
-    fn ask(&self, question: &impl Ask, queue: &Queue) -> bool {
         let to = Asked {
             client: &self.client,
             queue,
@@ -206,7 +204,8 @@ impl Core {
         next.map(|at| at.saturating_duration_since(now))
     }
 
-    /// Asks about the topics of partitions assigned by hand of which nothing was heard yet.
+    /// Asks about the topics of partitions assigned by hand of which nothing was heard yet. librdkafka's
+    /// question blocks, hence the thread; its administrative one would wait for one certain broker.
     fn ask_silent_topics(&self) {
         let by_hand = self.tracking.with(|state| state.by_hand);
         let list = self.client.assignment().ok().filter(|_| by_hand);
@@ -221,13 +220,11 @@ impl Core {
             .collect();
         if topics.is_empty() {
             self.forget_partitions();
-            return;
+        } else if let Some(core) = self.myself.get().and_then(Weak::upgrade) {
+            let core = Held::new(core, Arc::clone(&self.control));
+            // Without a thread it is asked the next time.
+            let _ = signals::spawn("kafkabi-ask", move || core.ask_topics(&topics));
         }
-        let question = TopicsDescribe {
-            topics: topics.into_iter().collect(),
-            authorized_operations: false,
-        };
-        self.ask(&question, &self.main_queue);
     }
 
     fn forget_partitions(&self) {
@@ -239,12 +236,7 @@ impl Core {
 
     /// The answer to a question of `look_for_denials`.
     pub(super) fn take_answer(&self, event: &Event) {
-        if let Some(answer) = TopicsDescribe::answer(event) {
-            if event.code() == 0 {
-                self.forget_partitions();
-                self.tell_denied_topics(&answer);
-            }
-        } else if self.learn_of_group(event) {
+        if self.learn_of_group(event) {
             lock(&self.denial.watch).commits = None;
             if !self.commits.is_empty() {
                 self.denial.set_stuck();
@@ -252,16 +244,36 @@ impl Core {
             }
         }
     }
+}
 
-    fn tell_denied_topics(&self, answer: &TopicDescriptions) {
-        let denied = answer.topics.iter().filter(|t| t.status.code == TOPIC_DENIED);
-        for topic in denied {
-            let text = format!(
-                "topic {}, whose partitions are assigned: {}",
-                topic.topic, topic.status.text
-            );
-            self.events
-                .push_error(TOPIC_DENIED, flags_of(TOPIC_DENIED), text);
+/// On a thread of its own.
+impl Core {
+    fn ask_topics(&self, names: &BTreeSet<String>) {
+        let topics = names
+            .iter()
+            .filter_map(|name| self.topics.number(&self.client, name).ok())
+            .filter_map(|number| self.topics.get(number).ok());
+        for entry in topics {
+            let code = loop {
+                if self.closing.load(Ordering::SeqCst) {
+                    return;
+                }
+                match self.client.ask_topic(&entry.topic, SLICE) {
+                    Ok((code, _)) => break code,
+                    Err(e) if e.code == KABI_STATUS_TIMED_OUT => {}
+                    // Asked again when the time comes.
+                    Err(_) => return,
+                }
+            };
+            if code == TOPIC_DENIED {
+                let text = format!(
+                    "topic {}, whose partitions are assigned: {}",
+                    entry.name,
+                    crate::error::text(code)
+                );
+                self.events.push_error(code, flags_of(code), text);
+            }
         }
+        self.forget_partitions();
     }
 }

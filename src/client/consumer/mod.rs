@@ -52,7 +52,7 @@ use denial::Denial;
 use gate::{Gate, Pull};
 use once_cell::sync::OnceCell;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tracking::Tracking;
 
@@ -84,6 +84,8 @@ struct Core {
     auto_commit: bool,
     has_group: bool,
     closing: AtomicBool,
+    /// For threads that ask something.
+    myself: OnceCell<Weak<Core>>,
     /// A wake that no poll for records has seen yet.
     woken: AtomicBool,
     /// Grows with each wake, which ends the waits that began before it.
@@ -153,11 +155,13 @@ impl Consumer {
             auto_commit: settings.auto_commit,
             has_group: settings.group_id.is_some(),
             closing: AtomicBool::new(false),
+            myself: OnceCell::new(),
             woken: AtomicBool::new(false),
             wakes: AtomicU64::new(0),
             batches: AtomicUsize::new(0),
         });
         let _ = core_cell.set(Arc::downgrade(&core));
+        let _ = core.myself.set(Arc::downgrade(&core));
         let control = Arc::clone(&core.control);
         service::start(Arc::clone(&core))?;
         let watched = Arc::downgrade(&core);

@@ -10,6 +10,7 @@ import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
@@ -36,6 +37,9 @@ public final class Admin implements AutoCloseable {
     /** Keeps the client reachable that this admin is on top of. */
     private final Object host;
 
+    /** Keeps the admin reachable that this is a view of. */
+    private final Admin whole;
+
     /** Makes an admin with connections of its own. Requests wait up to {@code default.api.timeout.ms}. */
     public Admin(Config config) {
         this(make(config), config.properties().getOrDefault("client.id", ""), config.listeners(),
@@ -47,7 +51,16 @@ public final class Admin implements AutoCloseable {
         this(Config.of(properties));
     }
 
+    private Admin(Admin other, int timeoutMs) {
+        this.core = other.core;
+        this.cleanable = other.cleanable;
+        this.timeoutMs = timeoutMs;
+        this.host = other.host;
+        this.whole = other;
+    }
+
     private Admin(long handle, String name, Listeners listeners, int timeoutMs, Object host) {
+        this.whole = null;
         this.core = new AdminCore(handle, name, listeners);
         this.cleanable = Reaper.register(this, core::abandon);
         this.timeoutMs = timeoutMs;
@@ -82,6 +95,11 @@ public final class Admin implements AutoCloseable {
         } finally {
             Reference.reachabilityFence(consumer);
         }
+    }
+
+    /** The same admin, whose requests wait up to so long for their answers. Closing either closes both. */
+    public Admin within(Duration timeout) {
+        return new Admin(this, (int) Math.min(Integer.MAX_VALUE, Blocking.millis(timeout)));
     }
 
     // ---- any operation ----
@@ -125,32 +143,6 @@ public final class Admin implements AutoCloseable {
         return await(request(operation, arguments));
     }
 
-    /** Null, or what a document's "status" tells. */
-    static KafkaException failure(Map<String, Object> item) {
-        Map<String, Object> status = Documents.map(item, "status");
-        int code = ((Number) status.get("code")).intValue();
-        return code == 0 ? null : Failures.failure(code, 0, String.valueOf(status.get("text")));
-    }
-
-    /** One future for each key: that of its item in the answer's list, or of the whole request's failure. */
-    private <K, T> Map<K, CompletableFuture<T>> perItem(Collection<K> keys, CompletableFuture<Map<String, Object>> answer,
-            String list, Function<Map<String, Object>, T> reader) {
-        Map<K, CompletableFuture<T>> futures = new LinkedHashMap<>();
-        int index = 0;
-        for (K key : keys) {
-            int place = index++;
-            futures.put(key, answer.thenApply(document -> {
-                Map<String, Object> item = Documents.list(document, list).get(place);
-                KafkaException failure = failure(item);
-                if (failure != null) {
-                    throw failure;
-                }
-                return reader.apply(item);
-            }));
-        }
-        return futures;
-    }
-
     // ---- topics ----
 
     /** Creates a topic and waits; -1 stands for the brokers' defaults. */
@@ -165,10 +157,9 @@ public final class Admin implements AutoCloseable {
 
     /** Creates topics, or only has the brokers check whether they could be. */
     public Map<String, CompletableFuture<Void>> createTopics(Collection<NewTopic> topics, boolean validateOnly) {
-        List<String> names = topics.stream().map(NewTopic::name).toList();
-        return perItem(names, request("topics_create", Map.of(
-                "topics", topics.stream().map(NewTopic::document).toList(), "validate_only", validateOnly)),
-                "topics", item -> null);
+        Map<String, NewTopic> named = Items.byName(topics, NewTopic::name);
+        return forTopics(named.keySet(), "topics_create", Map.of(
+                "topics", named.values().stream().map(NewTopic::document).toList(), "validate_only", validateOnly));
     }
 
     /** Deletes a topic and all that is in it, and waits. */
@@ -178,34 +169,332 @@ public final class Admin implements AutoCloseable {
 
     /** Deletes topics and all that is in them. */
     public Map<String, CompletableFuture<Void>> deleteTopics(Collection<String> names) {
-        List<String> list = List.copyOf(names);
-        return perItem(list, request("topics_delete", Map.of("topics", list)), "topics", item -> null);
+        Set<String> topics = Items.distinct(names);
+        return forTopics(topics, "topics_delete", Map.of("topics", topics));
     }
 
     /** Gives topics more partitions: how many each is to have in all. */
     public Map<String, CompletableFuture<Void>> createPartitions(Map<String, Integer> totals) {
-        List<Map<String, Object>> topics = new ArrayList<>();
-        totals.forEach((topic, total) -> topics.add(Map.of("topic", topic, "total", total)));
-        return perItem(totals.keySet(), request("partitions_create", Map.of("topics", topics)), "topics", item -> null);
+        return createPartitions(
+                totals.entrySet().stream().map(topic -> new NewPartitions(topic.getKey(), topic.getValue())).toList(), false);
+    }
+
+    /** Gives topics more partitions, or only has the brokers check whether they could get them. */
+    public Map<String, CompletableFuture<Void>> createPartitions(
+            Collection<NewPartitions> partitions, boolean validateOnly) {
+        Map<String, NewPartitions> named = Items.byName(partitions, NewPartitions::topic);
+        return forTopics(named.keySet(), "partitions_create", Map.of(
+                "topics", named.values().stream().map(NewPartitions::document).toList(), "validate_only", validateOnly));
+    }
+
+    private Map<String, CompletableFuture<Void>> forTopics(Set<String> names, String operation, Map<String, ?> arguments) {
+        return perItem(names, operation, arguments, "topics", item -> Documents.text(item, "topic"), Items::nothing);
     }
 
     /** Describes topics. */
     public Map<String, CompletableFuture<TopicDescription>> describeTopics(Collection<String> names) {
-        List<String> list = List.copyOf(names);
-        return perItem(list, request("topics_describe", Map.of("topics", list)), "topics", TopicDescription::of);
+        return describeTopics(names, false);
+    }
+
+    /** Describes topics, and tells what this client may do with them if that is asked for. */
+    public Map<String, CompletableFuture<TopicDescription>> describeTopics(
+            Collection<String> names, boolean authorizedOperations) {
+        Set<String> topics = Items.distinct(names);
+        return perItem(topics, "topics_describe", Map.of("topics", topics, "authorized_operations", authorizedOperations),
+                "topics", item -> Documents.text(item, "topic"), TopicDescription::of);
     }
 
     /** The names of all topics. */
     public CompletableFuture<List<String>> listTopics() {
-        return request("metadata", Map.of()).thenApply(answer -> Documents.list(answer, "topics").stream()
-                .map(topic -> (String) topic.get("topic")).collect(Collectors.toList()));
+        return metadata().thenApply(metadata -> List.copyOf(metadata.topics().keySet()));
     }
 
     // ---- the cluster ----
 
     /** The cluster's id, its brokers and its controller. */
     public CompletableFuture<ClusterDescription> describeCluster() {
-        return request("cluster_describe", Map.of()).thenApply(ClusterDescription::of);
+        return describeCluster(false);
+    }
+
+    /** As {@link #describeCluster()}, with what this client may do with the cluster if that is asked for. */
+    public CompletableFuture<ClusterDescription> describeCluster(boolean authorizedOperations) {
+        return request("cluster_describe", Map.of("authorized_operations", authorizedOperations))
+                .thenApply(ClusterDescription::of);
+    }
+
+    /** The brokers, and all topics that this client may see. */
+    public CompletableFuture<ClusterMetadata> metadata() {
+        return request("metadata", Map.of()).thenApply(ClusterMetadata::of);
+    }
+
+    /** The brokers, and these topics. Asking never creates one: each has its failure where it does not exist. */
+    public CompletableFuture<ClusterMetadata> metadata(Collection<String> topics) {
+        return request("metadata", Map.of("topics", Items.distinct(topics))).thenApply(ClusterMetadata::of);
+    }
+
+    // ---- configurations ----
+
+    /** Describes configurations. */
+    public Map<ConfigResource, CompletableFuture<List<ConfigEntry>>> describeConfigs(Collection<ConfigResource> resources) {
+        Map<ConfigResource, Map<String, Object>> documents = new LinkedHashMap<>();
+        Items.distinct(resources).forEach(resource -> documents.put(resource, AdminConfigs.document(resource)));
+        return AdminConfigs.split(documents, (keys, list) -> perItem(keys, "configs_describe", Map.of("resources", list),
+                "resources", ConfigResource::of,
+                item -> Documents.list(item, "properties").stream().map(ConfigEntry::of).toList()));
+    }
+
+    /** Changes properties one by one and leaves the others alone. */
+    public Map<ConfigResource, CompletableFuture<Void>> incrementalAlterConfigs(
+            Map<ConfigResource, ? extends Collection<ConfigChange>> changes) {
+        return incrementalAlterConfigs(changes, false);
+    }
+
+    /** Changes properties one by one, or only has the brokers check whether they could be changed. */
+    public Map<ConfigResource, CompletableFuture<Void>> incrementalAlterConfigs(
+            Map<ConfigResource, ? extends Collection<ConfigChange>> changes, boolean validateOnly) {
+        Map<ConfigResource, Map<String, Object>> documents = new LinkedHashMap<>();
+        changes.forEach((resource, list) -> documents.put(resource,
+                AdminConfigs.document(resource, "changes", list.stream().map(ConfigChange::document).toList())));
+        return alter("configs_alter_incremental", documents, validateOnly);
+    }
+
+    /**
+     * Replaces whole configurations: what is not listed goes back to its default. Programs that change one property
+     * want {@link #incrementalAlterConfigs(Map)}.
+     */
+    public Map<ConfigResource, CompletableFuture<Void>> alterConfigs(Map<ConfigResource, Map<String, String>> configs) {
+        return alterConfigs(configs, false);
+    }
+
+    /** Replaces whole configurations, or only has the brokers check whether they could be. */
+    public Map<ConfigResource, CompletableFuture<Void>> alterConfigs(
+            Map<ConfigResource, Map<String, String>> configs, boolean validateOnly) {
+        Map<ConfigResource, Map<String, Object>> documents = new LinkedHashMap<>();
+        configs.forEach((resource, all) -> documents.put(resource, AdminConfigs.document(resource, "configs", all)));
+        return alter("configs_alter", documents, validateOnly);
+    }
+
+    private Map<ConfigResource, CompletableFuture<Void>> alter(
+            String operation, Map<ConfigResource, Map<String, Object>> documents, boolean validateOnly) {
+        return AdminConfigs.split(documents, (keys, list) -> perItem(keys, operation,
+                Map.of("resources", list, "validate_only", validateOnly), "resources", ConfigResource::of, Items::nothing));
+    }
+
+    // ---- groups ----
+
+    /** All groups. */
+    public CompletableFuture<GroupListings> listGroups() {
+        return listGroups(Set.of(), Set.of());
+    }
+
+    /** The groups in these states and of these types; in any and of all where a set is empty. */
+    public CompletableFuture<GroupListings> listGroups(Set<GroupState> states, Set<GroupType> types) {
+        Map<String, Object> arguments = new LinkedHashMap<>();
+        if (!states.isEmpty()) {
+            arguments.put("states", states.stream().map(Words::text).toList());
+        }
+        if (!types.isEmpty()) {
+            arguments.put("types", types.stream().map(Words::text).toList());
+        }
+        return request("groups_list", arguments).thenApply(answer -> new GroupListings(
+                Documents.list(answer, "groups").stream().map(GroupListing::of).toList(),
+                Documents.list(answer, "errors").stream().map(Documents::failureOf).toList()));
+    }
+
+    /** Describes groups. */
+    public Map<String, CompletableFuture<GroupDescription>> describeGroups(Collection<String> names) {
+        return describeGroups(names, false);
+    }
+
+    /** Describes groups, and tells what this client may do with them if that is asked for. */
+    public Map<String, CompletableFuture<GroupDescription>> describeGroups(
+            Collection<String> names, boolean authorizedOperations) {
+        Set<String> groups = Items.distinct(names);
+        return perItem(groups, "groups_describe", Map.of("groups", groups, "authorized_operations", authorizedOperations),
+                "groups", item -> Documents.text(item, "group"), GroupDescription::of);
+    }
+
+    /** Deletes groups, which must be without members, and their offsets. */
+    public Map<String, CompletableFuture<Void>> deleteGroups(Collection<String> names) {
+        Set<String> groups = Items.distinct(names);
+        return perItem(groups, "groups_delete", Map.of("groups", groups), "groups",
+                item -> Documents.text(item, "group"), Items::nothing);
+    }
+
+    // ---- groups' offsets ----
+
+    /** All offsets that a group has committed. */
+    public CompletableFuture<Map<TopicPartition, OffsetAndMetadata>> listGroupOffsets(String group) {
+        return listGroupOffsets(group, null, false);
+    }
+
+    /**
+     * Offsets that a group has committed. Fails as a whole, by the first partition that did.
+     *
+     * @param group its name
+     * @param partitions of which partitions; null for all that have one
+     * @param requireStable whether to fail rather than tell an offset that an open transaction is about to change
+     * @return the offsets; partitions without one are not in the map. The metadata of an offset that is not UTF-8 comes
+     *     as hexadecimal digits.
+     */
+    public CompletableFuture<Map<TopicPartition, OffsetAndMetadata>> listGroupOffsets(
+            String group, Collection<TopicPartition> partitions, boolean requireStable) {
+        Map<String, Object> arguments = new LinkedHashMap<>();
+        arguments.put("group", group);
+        arguments.put("require_stable", requireStable);
+        if (partitions != null) {
+            arguments.put("partitions", Documents.of(Items.distinct(partitions)));
+        }
+        return request("group_offsets_list", arguments).thenApply(AdminOffsets::committed);
+    }
+
+    /** Sets committed offsets of a group, which must be without members. */
+    public Map<TopicPartition, CompletableFuture<Void>> alterGroupOffsets(
+            String group, Map<TopicPartition, OffsetAndMetadata> offsets) {
+        List<Map<String, Object>> list = new ArrayList<>();
+        offsets.forEach((partition, offset) -> list.add(AdminOffsets.document(partition, offset)));
+        return ofGroup(group, offsets.keySet(), "group_offsets_alter", "offsets", list);
+    }
+
+    /** Deletes committed offsets of a group, of topics that no member subscribes to. */
+    public Map<TopicPartition, CompletableFuture<Void>> deleteGroupOffsets(
+            String group, Collection<TopicPartition> partitions) {
+        Set<TopicPartition> distinct = Items.distinct(partitions);
+        return ofGroup(group, distinct, "group_offsets_delete", "partitions", Documents.of(distinct));
+    }
+
+    private Map<TopicPartition, CompletableFuture<Void>> ofGroup(String group, Set<TopicPartition> partitions,
+            String operation, String argument, List<Map<String, Object>> list) {
+        if (partitions.isEmpty()) {
+            return Map.of();
+        }
+        CompletableFuture<Map<String, Object>> answer =
+                request(operation, Map.of("group", group, argument, list)).thenApply(Items::succeeded);
+        return Items.byKey(partitions, answer, "partitions", Documents::partition, Items::nothing);
+    }
+
+    // ---- access control ----
+
+    /** The rules that fit a filter. */
+    public CompletableFuture<List<Acl>> describeAcls(AclFilter filter) {
+        return request("acls_describe", Map.of("filter", filter.document()))
+                .thenApply(answer -> Documents.list(answer, "acls").stream().map(Acl::of).toList());
+    }
+
+    /** Creates rules. */
+    public Map<Acl, CompletableFuture<Void>> createAcls(Collection<Acl> acls) {
+        Set<Acl> rules = Items.distinct(acls);
+        return rules.isEmpty() ? Map.of() : Items.inOrder(rules,
+                request("acls_create", Map.of("acls", rules.stream().map(Acl::document).toList())), "acls", Items::nothing);
+    }
+
+    /**
+     * Deletes the rules that fit filters, and tells which they were. A filter with no field at all is refused: to delete
+     * every rule, say {@link AclFilter#ALL}.
+     */
+    public Map<AclFilter, CompletableFuture<List<DeletedAcl>>> deleteAcls(Collection<AclFilter> filters) {
+        Set<AclFilter> distinct = Items.distinct(filters);
+        return distinct.isEmpty() ? Map.of() : Items.inOrder(distinct,
+                request("acls_delete", Map.of("filters", distinct.stream().map(AclFilter::document).toList())), "filters",
+                item -> Documents.list(item, "acls").stream()
+                        .map(acl -> new DeletedAcl(Acl.of(acl), Documents.failure(acl))).toList());
+    }
+
+    // ---- records and offsets ----
+
+    /**
+     * Deletes the records of partitions before an offset; -1 stands for all that are there.
+     *
+     * @return for each partition, the smallest offset that is left
+     */
+    public Map<TopicPartition, CompletableFuture<Long>> deleteRecords(Map<TopicPartition, Long> before) {
+        List<Map<String, Object>> list = new ArrayList<>();
+        before.forEach((partition, offset) -> {
+            Map<String, Object> document = Documents.of(partition);
+            document.put("before", offset);
+            list.add(document);
+        });
+        return perItem(before.keySet(), "records_delete", Map.of("partitions", list), "partitions", Documents::partition,
+                item -> Documents.longOr(item, "first_offset"));
+    }
+
+    /** Looks offsets up among all records, those of open transactions too. */
+    public Map<TopicPartition, CompletableFuture<ListedOffset>> listOffsets(Map<TopicPartition, OffsetSpec> which) {
+        return listOffsets(which, false);
+    }
+
+    /** Looks offsets up, among the records that consumers of read_committed read if that is asked for. */
+    public Map<TopicPartition, CompletableFuture<ListedOffset>> listOffsets(
+            Map<TopicPartition, OffsetSpec> which, boolean readCommitted) {
+        List<Map<String, Object>> list = new ArrayList<>();
+        which.forEach((partition, spec) -> list.add(spec.document(partition)));
+        return perItem(which.keySet(), "offsets_list",
+                Map.of("partitions", list, "isolation", readCommitted ? "read_committed" : "read_uncommitted"),
+                "partitions", Documents::partition, ListedOffset::of);
+    }
+
+    // ---- users ----
+
+    /** All users' credentials, without what would give their passwords away. */
+    public CompletableFuture<Map<String, List<ScramCredential>>> describeScramUsers() {
+        return request("scram_users_describe", Map.of()).thenApply(answer -> {
+            Items.check(answer, "users", item -> Documents.text(item, "user"));
+            Map<String, List<ScramCredential>> users = new LinkedHashMap<>();
+            Documents.list(answer, "users").forEach(
+                    item -> users.put(Documents.text(item, "user"), AdminConfigs.credentials(item)));
+            return users;
+        });
+    }
+
+    /** These users' credentials. */
+    public Map<String, CompletableFuture<List<ScramCredential>>> describeScramUsers(Collection<String> names) {
+        Set<String> users = Items.distinct(names);
+        return perItem(users, "scram_users_describe", Map.of("users", users), "users",
+                item -> Documents.text(item, "user"), AdminConfigs::credentials);
+    }
+
+    /** Sets and deletes users' credentials. Brokers take one change of a user in a request, and refuse more of it. */
+    public Map<String, CompletableFuture<Void>> alterScramUsers(Collection<ScramChange> changes) {
+        Set<String> users = Items.distinct(changes.stream().map(ScramChange::user).toList());
+        Map<Boolean, List<Map<String, Object>>> parts = changes.stream().collect(Collectors.partitioningBy(
+                ScramChange::isDeletion, Collectors.mapping(ScramChange::document, Collectors.toList())));
+        return perItem(users, "scram_users_alter", Map.of("upsertions", parts.get(false), "deletions", parts.get(true)),
+                "users", item -> Documents.text(item, "user"), Items::nothing);
+    }
+
+    // ---- leaders ----
+
+    /** Which replica is to lead. */
+    public enum Election {
+        /** The first of the placement, if it is in sync. */
+        PREFERRED,
+        /** Any that lives, if none in sync does: records may be lost. */
+        UNCLEAN
+    }
+
+    /** Has leaders of these partitions elected. */
+    public Map<TopicPartition, CompletableFuture<Void>> electLeaders(
+            Election election, Collection<TopicPartition> partitions) {
+        Set<TopicPartition> distinct = Items.distinct(partitions);
+        return perItem(distinct, "leaders_elect",
+                Map.of("election", Words.text(election), "partitions", Documents.of(distinct)), "partitions",
+                Documents::partition, Items::nothing);
+    }
+
+    /** Has leaders of all partitions elected: those that took part, and null or why it failed for each. */
+    public CompletableFuture<Map<TopicPartition, KafkaException>> electLeaders(Election election) {
+        return request("leaders_elect", Map.of("election", Words.text(election))).thenApply(answer -> {
+            Map<TopicPartition, KafkaException> outcomes = new LinkedHashMap<>();
+            Documents.list(answer, "partitions").forEach(
+                    item -> outcomes.put(Documents.partition(item), Documents.failure(item)));
+            return outcomes;
+        });
+    }
+
+    /** Nothing asked for, nothing sent; else one future for each key, by its name in the answer. */
+    private <K, T> Map<K, CompletableFuture<T>> perItem(Set<K> keys, String operation, Map<String, ?> arguments,
+            String list, Function<Map<String, Object>, K> keyOf, Items.Reader<T> reader) {
+        return keys.isEmpty() ? Map.of() : Items.byKey(keys, request(operation, arguments), list, keyOf, reader);
     }
 
     // ---- the end ----
@@ -215,6 +504,16 @@ public final class Admin implements AutoCloseable {
         core.checkOpen();
         return Texts.read((buffer, size, length, error) ->
                 KABI.kabi_admin_metrics(core.handle, buffer, size, length, error));
+    }
+
+    /**
+     * Gives the client another user name and password, for SASL's PLAIN and SCRAM. Connections made from now on use them;
+     * those that stand are left alone. Whether brokers accept them is told by {@link Config#onError}.
+     */
+    public void setCredentials(String username, String password) {
+        core.checkOpen();
+        Credentials.set(username, password, (user, secret, error) ->
+                AdminCore.KABI.kabi_admin_credentials_set(core.handle, user, secret, error));
     }
 
     /** The client that this admin is on top of, or null. */
@@ -228,7 +527,11 @@ public final class Admin implements AutoCloseable {
         close(Duration.ofSeconds(30));
     }
 
-    /** Waits until requests under way are answered, but no longer than this; the rest fails. */
+    /**
+     * Waits until requests under way are answered, but no longer than this; the rest fails.
+     *
+     * @throws org.kafkabi.errors.TimeoutException if some were given up; the admin is closed all the same
+     */
     public void close(Duration timeout) {
         try {
             core.close(Deadline.in(timeout));

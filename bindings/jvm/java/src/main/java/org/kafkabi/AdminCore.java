@@ -113,7 +113,10 @@ final class AdminCore extends EventPump {
         if (status == Constants.KABI_STATUS_TIMED_OUT) {
             throw new TimeoutException(scratch.message(), status, scratch.flags(), null);
         }
-        scratch.check(status);
+        // An admin on top of another client may have ended with it.
+        if (status != Constants.KABI_STATUS_CLOSED && status != Constants.KABI_STATUS_HANDLE) {
+            scratch.check(status);
+        }
         scratch.close();
     }
 

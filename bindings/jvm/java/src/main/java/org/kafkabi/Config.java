@@ -127,6 +127,14 @@ public final class Config {
         return Texts.read((buffer, size, length, error) -> KABI.kabi_config_describe(buffer, size, length, error));
     }
 
+    /** kafkabi's and librdkafka's versions, such as "0.1.0" and "2.10.0". */
+    public static Map<String, String> versions() {
+        Map<String, String> versions = new LinkedHashMap<>();
+        versions.put("kafkabi", Memory.text(KABI.kabi_version()));
+        versions.put("librdkafka", Memory.text(KABI.kabi_librdkafka_version()));
+        return versions;
+    }
+
     Listeners listeners() {
         return listeners;
     }

@@ -89,6 +89,24 @@ public final class Consumer implements AutoCloseable {
         group.assign(partitions);
     }
 
+    /**
+     * Reads these partitions too, besides those assigned already by {@link #assign}.
+     *
+     * @throws IllegalStateException if one is assigned already, or topics are subscribed to
+     */
+    public void incrementalAssign(Collection<TopicPartition> partitions) {
+        group.incrementalAssign(partitions);
+    }
+
+    /**
+     * Reads these partitions no more; the others stay.
+     *
+     * @throws IllegalStateException if one is not assigned, or topics are subscribed to
+     */
+    public void incrementalUnassign(Collection<TopicPartition> partitions) {
+        group.incrementalUnassign(partitions);
+    }
+
     /** The partitions that are read now. */
     public Set<TopicPartition> assignment() {
         return group.assignment();
@@ -224,6 +242,15 @@ public final class Consumer implements AutoCloseable {
         this.offsets.commitAsync(offsets, core.later(callback));
     }
 
+    /**
+     * Stores offsets, each that of the next record to read, for the next commit of all that is handled: the automatic one,
+     * {@link #commit()} or the close. What is handled later takes their place; with {@code kafkabi.handled=explicit} only
+     * this and {@link #handled} count.
+     */
+    public void store(Map<TopicPartition, OffsetAndMetadata> offsets) {
+        this.offsets.store(offsets);
+    }
+
     /** What the group has committed; partitions without a commit are left out. */
     public Map<TopicPartition, OffsetAndMetadata> committed(Collection<TopicPartition> partitions) {
         return committed(partitions, core.apiTimeout());
@@ -328,6 +355,29 @@ public final class Consumer implements AutoCloseable {
     /** The native client's and kafkabi's figures as a JSON document (api/metrics.schema.json has its shape). */
     public String metrics() {
         return group.metrics();
+    }
+
+    /**
+     * The group's generation as this member knows it, or its own epoch with group.protocol=consumer: it grows with each
+     * new assignment. Below 0 while the consumer is no member.
+     */
+    public int groupGeneration() {
+        return group.generation();
+    }
+
+    /** How the group changes assignments: "EAGER", "COOPERATIVE", or "NONE" before the consumer has joined. */
+    public String rebalanceProtocol() {
+        return group.rebalanceProtocol();
+    }
+
+    /**
+     * Gives the client another user name and password, for SASL's PLAIN and SCRAM. Connections made from now on use them;
+     * those that stand are left alone. Whether brokers accept them is told by {@link Config#onError}.
+     */
+    public void setCredentials(String username, String password) {
+        core.checkOpen();
+        Credentials.set(username, password, (user, secret, error) ->
+                ConsumerCore.KABI.kabi_consumer_credentials_set(core.handle, user, secret, error));
     }
 
     TopicNumbers topics() {

@@ -62,6 +62,34 @@ final class ConsumerGroup {
         core.sought.clear();
     }
 
+    void incrementalAssign(Collection<TopicPartition> partitions) {
+        change(partitions, (array, count, error) ->
+                KABI.kabi_consumer_incremental_assign(core.handle, array, count, error));
+        assigned |= !partitions.isEmpty();
+    }
+
+    void incrementalUnassign(Collection<TopicPartition> partitions) {
+        change(partitions, (array, count, error) ->
+                KABI.kabi_consumer_incremental_unassign(core.handle, array, count, error));
+        assigned = !assignment().isEmpty();
+    }
+
+    @FunctionalInterface
+    private interface Changer {
+        int change(long partitions, long count, long error);
+    }
+
+    private void change(Collection<TopicPartition> partitions, Changer changer) {
+        core.checkOpen();
+        Partitions array = Partitions.of(partitions, core.topics, Constants.KABI_OFFSET_STORED);
+        try (Scratch scratch = Scratch.take()) {
+            scratch.check(changer.change(array.addressOrNull(), array.capacity(), scratch.error()));
+        } finally {
+            Reference.reachabilityFence(array);
+        }
+        partitions.forEach(core.sought::remove);
+    }
+
     void unsubscribe() {
         try (Scratch scratch = Scratch.take()) {
             if (subscribed) {
@@ -86,7 +114,7 @@ final class ConsumerGroup {
             return false;
         }
         change.partitions().forEach(core.sought::remove);
-        RuntimeException thrown;
+        Throwable thrown;
         if (change.kind() == Constants.KABI_ASSIGNMENT_ASSIGN) {
             apply();
             thrown = tell(change);
@@ -94,9 +122,7 @@ final class ConsumerGroup {
             thrown = tell(change);
             apply();
         }
-        if (thrown != null) {
-            throw new KafkaException("the rebalance listener threw an exception", thrown);
-        }
+        rethrow(thrown);
         return true;
     }
 
@@ -106,7 +132,17 @@ final class ConsumerGroup {
         }
     }
 
-    private RuntimeException tell(Change change) {
+    /** Throws what a listener threw, once the change is applied: an error as it is. */
+    static void rethrow(Throwable thrown) {
+        if (thrown instanceof Error error) {
+            throw error;
+        }
+        if (thrown != null) {
+            throw new KafkaException("the rebalance listener threw an exception", thrown);
+        }
+    }
+
+    private Throwable tell(Change change) {
         RebalanceListener told = listener;
         if (told == null) {
             return null;
@@ -118,13 +154,13 @@ final class ConsumerGroup {
                 default -> told.onPartitionsLost(change.partitions());
             }
             return null;
-        } catch (RuntimeException thrown) {
+        } catch (RuntimeException | Error thrown) {
             return thrown;
         }
     }
 
     /** Before a close: the group's last revocation is answered inside it, without the listener. */
-    RuntimeException tellRevokedAtClose() {
+    Throwable tellRevokedAtClose() {
         if (!subscribed || listener == null) {
             return null;
         }
@@ -208,6 +244,20 @@ final class ConsumerGroup {
         core.checkOpen();
         return Texts.read((buffer, size, length, error) ->
                 KABI.kabi_consumer_member_id(core.handle, buffer, size, length, error));
+    }
+
+    int generation() {
+        core.checkOpen();
+        try (Scratch scratch = Scratch.take()) {
+            scratch.check(KABI.kabi_consumer_group_generation(core.handle, scratch.out(0), scratch.error()));
+            return scratch.intOut(0);
+        }
+    }
+
+    String rebalanceProtocol() {
+        core.checkOpen();
+        return Texts.read((buffer, size, length, error) ->
+                KABI.kabi_consumer_rebalance_protocol(core.handle, buffer, size, length, error));
     }
 
     byte[] groupMetadata() {

@@ -38,6 +38,17 @@ final class ConsumerOffsets {
         }
     }
 
+    void store(Map<TopicPartition, OffsetAndMetadata> offsets) {
+        core.checkOpen();
+        Partitions array = array(offsets);
+        try (Scratch scratch = Scratch.take()) {
+            scratch.check(KABI.kabi_consumer_store(
+                    core.handle, array.addressOrNull(), array.capacity(), scratch.error()));
+        } finally {
+            Reference.reachabilityFence(array);
+        }
+    }
+
     void commitAsync(Map<TopicPartition, OffsetAndMetadata> offsets, CommitCallback callback) {
         core.checkOpen();
         core.events.commit(array(offsets), Map.copyOf(offsets), callback);
@@ -124,6 +135,15 @@ final class ConsumerOffsets {
                             core.handle, array.addressOrNull(), array.capacity(), timeout, scratch.error()));
         } finally {
             Reference.reachabilityFence(array);
+        }
+        int index = 0;
+        for (TopicPartition partition : times.keySet()) {
+            // Where no record is that young, it was sought to the end.
+            if (array.offset(index++) < 0) {
+                core.sought.put(partition, END);
+            } else {
+                core.sought.remove(partition);
+            }
         }
     }
 

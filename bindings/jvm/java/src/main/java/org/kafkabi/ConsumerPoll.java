@@ -336,7 +336,7 @@ final class ConsumerPoll {
         if (!core.markClosing()) {
             return;
         }
-        RuntimeException thrown = group.tellRevokedAtClose();
+        Throwable thrown = group.tellRevokedAtClose();
         core.markClosed();
         turn++;
         Scratch scratch = Scratch.take();
@@ -348,8 +348,6 @@ final class ConsumerPoll {
         }
         scratch.check(status);
         scratch.close();
-        if (thrown != null) {
-            throw new KafkaException("the rebalance listener threw an exception", thrown);
-        }
+        ConsumerGroup.rethrow(thrown);
     }
 }

@@ -1,7 +1,11 @@
 package org.kafkabi;
 
+import java.util.Collection;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
 
 /** Reads the answers of an admin, whose shapes api/admin.schema.json has. */
 final class Documents {
@@ -46,5 +50,46 @@ final class Documents {
 
     static TopicPartition partition(Map<String, Object> document) {
         return new TopicPartition(text(document, "topic"), number(document, "partition"));
+    }
+
+    /** A list of partitions as a set, or null where the document has null. */
+    static Set<TopicPartition> partitions(Map<String, Object> document, String name) {
+        List<Map<String, Object>> list = list(document, name);
+        return list == null ? null : list.stream().map(Documents::partition).collect(Collectors.toUnmodifiableSet());
+    }
+
+    /** Partitions as arguments. */
+    static List<Map<String, Object>> of(Collection<TopicPartition> partitions) {
+        return partitions.stream().map(Documents::of).toList();
+    }
+
+    /** A partition as an argument. */
+    static Map<String, Object> of(TopicPartition partition) {
+        Map<String, Object> document = new LinkedHashMap<>();
+        document.put("topic", partition.topic());
+        document.put("partition", partition.partition());
+        return document;
+    }
+
+    static List<Integer> numbers(Map<String, Object> document, String name) {
+        return ((List<?>) document.get(name)).stream().map(number -> ((Number) number).intValue()).toList();
+    }
+
+    /** What the client may do with something, or null unless it was asked for. */
+    static Set<Acl.Operation> operations(Map<String, Object> document) {
+        List<?> list = (List<?>) document.get("authorized_operations");
+        return list == null ? null : list.stream().map(word -> Acl.Operation.of((String) word))
+                .collect(Collectors.toUnmodifiableSet());
+    }
+
+    /** Null, or what an item's "status" tells. */
+    static KafkaException failure(Map<String, Object> item) {
+        return failureOf(map(item, "status"));
+    }
+
+    /** Null for success, or what a status tells. */
+    static KafkaException failureOf(Map<String, Object> status) {
+        int code = number(status, "code");
+        return code == 0 ? null : Failures.ofItem(code, text(status, "text"));
     }
 }

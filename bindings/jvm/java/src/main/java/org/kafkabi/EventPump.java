@@ -114,7 +114,8 @@ abstract class EventPump implements Runnable {
             } else {
                 try {
                     handOne(at);
-                } catch (RuntimeException failure) {
+                } catch (RuntimeException | Error failure) {
+                    // Deliveries must go on, whatever a listener does.
                     logger.log(Level.ERROR, "a listener of events threw an exception", failure);
                 }
                 index++;
@@ -128,7 +129,7 @@ abstract class EventPump implements Runnable {
         long token = events.getLong(at + Layouts.Event.TOKEN);
         switch (events.getInt(at + Layouts.Event.KIND)) {
             case Constants.KABI_EVENT_ERROR -> listeners.error(logger, Failures.failure(code, flags, text(at)));
-            case Constants.KABI_EVENT_LOG -> listeners.log(logger, code, text(at));
+            case Constants.KABI_EVENT_LOG -> listeners.log(logger, code, text(at), token);
             case Constants.KABI_EVENT_STATISTICS -> listeners.statistics(text(at));
             case Constants.KABI_EVENT_TOKEN -> token(text(at));
             case Constants.KABI_EVENT_THROTTLE ->

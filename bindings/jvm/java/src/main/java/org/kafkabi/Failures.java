@@ -101,6 +101,7 @@ import static org.kafkabi.lowlevel.Constants.KABI_STATUS_VALUE_DESERIALIZATION;
 import static org.kafkabi.lowlevel.Constants.KABI_STATUS_VALUE_SERIALIZATION;
 import static org.kafkabi.lowlevel.Constants.KABI_STATUS_WAIT_COORD;
 
+import java.util.Set;
 import org.kafkabi.errors.AuthenticationException;
 import org.kafkabi.errors.BrokerNotAvailableException;
 import org.kafkabi.errors.BufferExhaustedException;
@@ -177,6 +178,7 @@ import org.kafkabi.errors.UnsupportedAssignorException;
 import org.kafkabi.errors.UnsupportedSaslMechanismException;
 import org.kafkabi.errors.UnsupportedVersionException;
 import org.kafkabi.errors.WakeupException;
+import org.kafkabi.lowlevel.Constants;
 import org.kafkabi.lowlevel.Kabi;
 import org.kafkabi.lowlevel.Memory;
 
@@ -192,6 +194,14 @@ final class Failures {
     static String text(int code) {
         return Memory.text(Kabi.functions().kabi_error_text(code));
     }
+
+    /** Passing states of the client, and the brokers' codes that Kafka's protocol marks as retriable. */
+    private static final Set<Integer> RETRIABLE_CODES = Set.of(
+            Constants.KABI_STATUS_TRANSPORT, Constants.KABI_STATUS_WAIT_COORD, Constants.KABI_STATUS_WAIT_CACHE,
+            Constants.KABI_STATUS_IN_PROGRESS, Constants.KABI_STATUS_PREV_IN_PROGRESS, Constants.KABI_STATUS_RETRY,
+            KABI_STATUS_ALL_BROKERS_DOWN, KABI_STATUS_RESOLVE, KABI_STATUS_BUSY, KABI_STATUS_INTERRUPTED,
+            KABI_STATUS_QUEUE_FULL, 2, 3, 5, 6, 7, 9, 13, 14, 15, 16, 19, 20, 41, 51, 56, 70, 71, 72, 74, 75, 78, 80, 84,
+            88, 89, 100, 103, 106);
 
     /** The exception for a failed call: Java's own for misuse, else a KafkaException. */
     static RuntimeException of(int code, int flags, String message) {
@@ -210,6 +220,14 @@ final class Failures {
     /** The KafkaException for a code, as the outcome of a record or of a partition. */
     static KafkaException failure(int code, int flags, String message) {
         return of(code, flags, message, null);
+    }
+
+    /** The KafkaException for a code that came without flags: they are what the code tells of itself. */
+    static KafkaException ofItem(int code, String message) {
+        boolean timedOut = code == KABI_STATUS_TIMED_OUT || code == KABI_STATUS_TIMED_OUT_QUEUE;
+        int flags = timedOut ? KafkaException.RETRIABLE | KafkaException.OUTCOME_UNKNOWN
+                : RETRIABLE_CODES.contains(code) ? KafkaException.RETRIABLE : 0;
+        return failure(code, flags, message);
     }
 
     /** The KafkaException for a code that came without a message. */

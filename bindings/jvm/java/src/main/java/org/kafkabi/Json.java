@@ -14,12 +14,13 @@ import java.util.List;
 import java.util.Map;
 
 /** JSON as maps, lists, texts, numbers, booleans and null. */
-final class Json {
+public final class Json {
     static final JsonFactory FACTORY = new JsonFactory();
 
     private Json() {}
 
-    static Object parse(String text) {
+    /** Reads a document. */
+    public static Object parse(String text) {
         try (JsonParser parser = FACTORY.createParser(text)) {
             parser.nextToken();
             return value(parser);
@@ -59,7 +60,8 @@ final class Json {
         return list;
     }
 
-    static String write(Object value) {
+    /** Writes a document. */
+    public static String write(Object value) {
         StringWriter text = new StringWriter();
         try (JsonGenerator generator = FACTORY.createGenerator(text)) {
             write(generator, value);

@@ -46,6 +46,17 @@ public class KafkaException extends RuntimeException {
     }
 
     /**
+     * The exception for a code, of the class that its kind has: what a "status" in an answer of {@link Admin#request}
+     * tells.
+     *
+     * @param code a status code other than 0
+     * @param message a sentence that says what happened
+     */
+    public static KafkaException of(int code, String message) {
+        return Failures.failure(code, 0, message);
+    }
+
+    /**
      * The status code: a KABI_STATUS_* number of {@link org.kafkabi.lowlevel.Constants}. Positive numbers come from
      * brokers and are Kafka's own; 0 if the failure has none.
      */

@@ -26,8 +26,8 @@ record Listeners(
         }
     }
 
-    void log(Logger logger, int level, String text) {
-        LogLine line = new LogLine(level, text);
+    void log(Logger logger, int level, String text, long contexts) {
+        LogLine line = new LogLine(level, text, LogContext.of(contexts));
         if (onLog != null) {
             onLog.accept(line);
         } else {

@@ -20,9 +20,13 @@ final class PackedReader {
     }
 
     static Record record(ByteBuffer buffer, int at, TopicNumbers topics) {
+        return record(buffer, at, topics.name(buffer.getInt(at + Packed.TOPIC)));
+    }
+
+    static Record record(ByteBuffer buffer, int at, String topic) {
         int headerCount = buffer.getInt(at + Packed.HEADER_COUNT);
         return new Record(
-                topics.name(buffer.getInt(at + Packed.TOPIC)),
+                topic,
                 buffer.getInt(at + Packed.PARTITION),
                 key(buffer, at),
                 value(buffer, at),

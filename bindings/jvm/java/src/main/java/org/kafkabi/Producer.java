@@ -119,6 +119,16 @@ public final class Producer implements AutoCloseable {
         return transactions;
     }
 
+    /**
+     * Gives the client another user name and password, for SASL's PLAIN and SCRAM. Connections made from now on use them;
+     * those that stand are left alone. Whether brokers accept them is told by {@link Config#onError}.
+     */
+    public void setCredentials(String username, String password) {
+        core.checkOpen();
+        Credentials.set(username, password, (user, secret, error) ->
+                ProducerCore.KABI.kabi_producer_credentials_set(core.handle, user, secret, error));
+    }
+
     long handle() {
         return core.handle;
     }

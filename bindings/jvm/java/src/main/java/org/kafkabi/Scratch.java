@@ -23,7 +23,14 @@ final class Scratch implements AutoCloseable {
 
     static Scratch take() {
         Scratch scratch = POOL.poll();
-        return scratch != null ? scratch : new Scratch();
+        if (scratch == null) {
+            return new Scratch();
+        }
+        // A call that fails may leave its outputs alone: they must not be an earlier call's.
+        for (int i = 0; i < OUTPUTS / 8; i++) {
+            scratch.clear(i);
+        }
+        return scratch;
     }
 
     @Override

@@ -28,7 +28,7 @@ final class Tokens {
         try {
             TokenProvider.Token token = provider.token(config);
             why = set(token, setter);
-        } catch (Exception failure) {
+        } catch (Exception | Error failure) {
             logger.log(Level.WARNING, "the token provider failed", failure);
             why = failure.toString();
         }

@@ -2,6 +2,7 @@ package org.kafkabi;
 
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * A topic as the brokers know it.
@@ -10,12 +11,15 @@ import java.util.Map;
  * @param internal whether it is Kafka's own
  * @param id its id, or null with brokers that have none
  * @param partitions its partitions
+ * @param authorizedOperations what this client may do with it; null unless asked for
  */
-public record TopicDescription(String name, boolean internal, String id, List<PartitionInfo> partitions) {
+public record TopicDescription(String name, boolean internal, String id, List<PartitionInfo> partitions,
+        Set<Acl.Operation> authorizedOperations) {
     static TopicDescription of(Map<String, Object> document) {
         return new TopicDescription(Documents.text(document, "topic"), Documents.flag(document, "internal"),
                 Documents.text(document, "id"),
-                Documents.list(document, "partitions").stream().map(PartitionInfo::of).toList());
+                Documents.list(document, "partitions").stream().map(PartitionInfo::of).toList(),
+                Documents.operations(document));
     }
 
     /**

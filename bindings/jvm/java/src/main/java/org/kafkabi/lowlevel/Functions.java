@@ -338,6 +338,9 @@ public interface Functions {
      * property auto.offset.reset says). Replaces an earlier assignment, whose records in hand can't be handled
      * any more, and whose pauses end. A count of 0 reads nothing.
      *
+     * <p>A topic that the user may not see is told by an error event with
+     * KABI_STATUS_TOPIC_AUTHORIZATION_FAILED, after a second or so; its records come once it is allowed.
+     *
      * <p>Errors: KABI_STATUS_STATE while topics are subscribed to, KABI_STATUS_REENTERED inside a handler of an
      * assignment change.
      *
@@ -371,7 +374,9 @@ public interface Functions {
      * their metadata; {@code code} of each gets its own status, and the result is the first that is not 0.
      *
      * <p>Errors: KABI_STATUS_TIMED_OUT (whether it took effect is not known; repeating it does no harm),
-     * KABI_STATUS_INTERRUPTED by a wake, KABI_STATUS_UNKNOWN_GROUP without the property group.id.
+     * KABI_STATUS_INTERRUPTED by a wake, KABI_STATUS_UNKNOWN_GROUP without the property group.id,
+     * KABI_STATUS_GROUP_AUTHORIZATION_FAILED (30), within a second or two, for a group that the user may not
+     * use.
      *
      * <p>May be 0: {@code partitions}.
      */
@@ -399,7 +404,9 @@ public interface Functions {
 
     /**
      * Fills in {@code offset} of each partition: that after the last record handed out, or where the program
-     * told it to begin, or KABI_OFFSET_INVALID if neither. Records that wait inside the consumer don't count.
+     * told it to begin, or KABI_OFFSET_INVALID if neither. Records that wait inside the consumer don't count. A
+     * poll that finds nothing moves it past what is no record: markers of transactions, and records of aborted
+     * ones.
      */
     int kabi_consumer_position(long consumer, long partitions, long count, long error);
 
@@ -410,6 +417,8 @@ public interface Functions {
      *
      * <p>Metadata is written to {@code bytes}, where each partition's {@code metadata} then points. {@code
      * bytesUsed}, if not NULL, gets how many were written, or are needed with KABI_STATUS_BUFFER_TOO_SMALL.
+     *
+     * <p>Errors: as in kabi_consumer_commit().
      *
      * <p>May be 0: {@code bytes}, {@code bytesUsed}.
      */
@@ -423,8 +432,10 @@ public interface Functions {
      * inside; an assignment event tells of the partitions that are given back.
      *
      * <p>KABI_STATUS_TIMED_OUT says that the time was up: the rest goes on in the background; the message says
-     * if offsets of handled records are not saved. Closing a closed consumer is a success.
-     * KABI_STATUS_REENTERED inside a handler that a poll for records runs.
+     * if offsets of handled records are not saved. Another error, such as
+     * KABI_STATUS_GROUP_AUTHORIZATION_FAILED, says that they could not be saved; it is closed all the same.
+     * Closing a closed consumer is a success. KABI_STATUS_REENTERED inside a handler that a poll for records
+     * runs.
      */
     int kabi_consumer_close(long consumer, int timeoutMs, long error);
 
@@ -456,7 +467,8 @@ public interface Functions {
 
     /**
      * Writes the cluster's addresses to {@code buffer}, NUL-terminated, as the property bootstrap.servers takes
-     * them, and their length without the NUL to {@code length}. They never change.
+     * them, and their length without the NUL to {@code length}. They never change: they are those of the
+     * brokers that it began with.
      *
      * <p>With a buffer that is too small (NULL with size 0 is allowed) the length is written all the same, and
      * KABI_STATUS_BUFFER_TOO_SMALL returned.
@@ -650,7 +662,7 @@ public interface Functions {
      * Members that are not named keep what they have.
      *
      * <p>The cluster does not tell which groups and members there are: a group without members is left alone,
-     * and so are members that it does not have.
+     * and so are members that it does not have. It has one whose kabi_consumer_group_generation() is above 0.
      *
      * <p>Errors: KABI_STATUS_ARGUMENT (other JSON; the message says where); KABI_STATUS_UNKNOWN_TOPIC_OR_PART
      * (kabi_cluster_topic_create() has made no such topic, or not with this partition).

@@ -1,0 +1,131 @@
+;;;; What concerns a Lisp process as a whole, tried in processes of their own: exit, saved images, loading the
+;;;; system once more.
+
+(in-package #:kafkabi/test)
+
+(def-suite processes :in kafkabi)
+(in-suite processes)
+
+(defun lisp-command (file &optional core)
+  "The command that runs the program in FILE in a fresh Lisp like this one, or in the saved image CORE."
+  (declare (ignorable core))
+  (append '("timeout" "--kill-after=5" "120")
+          #+sbcl (list* (namestring sb-ext:*runtime-pathname*) (when core (list "--core" (namestring core))))
+          #+sbcl (list "--noinform" "--non-interactive" "--no-sysinit" "--no-userinit" "--load" (namestring file))
+          #-sbcl (list "ecl" "--norc" "--load" (namestring file))))
+
+(defparameter *prelude*
+  `("(require :asdf)"
+    #+ecl "(setf ext:*invoke-debugger-hook*
+                 (lambda (condition hook) (declare (ignore hook)) (print condition) (ext:quit 3)))"
+    ,(format nil "(asdf:load-asd ~S)" (namestring (asdf:system-source-file "kafkabi")))
+    "(handler-bind ((warning #'muffle-warning))
+       (let ((*standard-output* (make-broadcast-stream)))
+         (asdf:load-system \"kafkabi\")))
+     (defvar *cluster* (kabi:make-cluster))
+     (kabi:create-topic *cluster* \"topic\")
+     (defun make-producer ()
+       (kabi:make-producer :conf (list :bootstrap-servers (kabi:bootstrap-servers *cluster*))))
+     (defun send-one (producer)
+       (kabi:report-offset (kabi:value (kabi:send producer \"topic\" \"value\") :timeout 60000)))
+     (defvar *producer* (make-producer))"))
+
+(defun run-lisp (lines &key core)
+  "Run the program LINES in a Lisp of its own, after the prelude unless it is an image with that. Return what it
+printed, and its exit code."
+  (uiop:with-temporary-file (:stream stream :pathname file :type "lisp")
+    (format stream "~{~A~%~}" (if core lines (append *prelude* lines)))
+    (finish-output stream)
+    (multiple-value-bind (output error-output code)
+        (uiop:run-program (lisp-command file core) :output :string :error-output :output :ignore-error-status t)
+      (declare (ignore error-output))
+      (values output code))))
+
+(defmacro is-printed (text output)
+  `(let ((output ,output))
+     (is (search ,text output) "~A was not printed, but: ~A" ,text output)))
+
+(test an-exit-waits-for-no-thread
+  (multiple-value-bind (output code)
+      (run-lisp '("(print (send-one *producer*))"
+                  "(defvar *consumer*
+                     (kabi:make-consumer :conf (list :bootstrap-servers (kabi:bootstrap-servers *cluster*)
+                                                     :group-id \"group\")
+                                         :on-error #'print))"
+                  "(format t \"~&about to leave~%\")"
+                  "(uiop:quit 7)"))
+    (is-printed "about to leave" output)
+    (is (eql 7 code))))
+
+(test an-exit-does-not-wait-for-a-close-in-the-background
+  (multiple-value-bind (output code)
+      (run-lisp '("(kabi:broker-down *cluster*)"
+                  "(kabi:send *producer* \"topic\" \"value\")"
+                  "(let ((thread (bordeaux-threads:make-thread
+                                  (lambda () (catch 'out (kabi:close *producer* :timeout -1))))))
+                     (loop while (kabi:open-p *producer*) do (sleep 0.01))
+                     (sleep 0.1)
+                     (bordeaux-threads:interrupt-thread thread (lambda () (throw 'out nil)))
+                     (bordeaux-threads:join-thread thread))"
+                  "(format t \"~&about to leave~%\")"
+                  "(uiop:quit 7)"))
+    (is-printed "about to leave" output)
+    (is (eql 7 code))))
+
+(test a-shutdown-ends-all-and-lets-begin-anew
+  (multiple-value-bind (output code)
+      (run-lisp '("(defvar *future* (kabi:send *producer* \"topic\" \"value\"))"
+                  "(defvar *admin* (kabi:make-admin :conf (list :bootstrap-servers
+                                                               (kabi:bootstrap-servers *cluster*))))"
+                  "(assert (typep *admin* 'kabi:admin))"
+                  "(kabi:shutdown :timeout 60000)"
+                  "(format t \"~&done: ~A, open: ~A ~A~%\" (kabi:donep *future*) (kabi:open-p *producer*)
+                           (kabi:open-p *admin*))"
+                  "(setf *cluster* (kabi:make-cluster))"
+                  "(kabi:create-topic *cluster* \"topic\")"
+                  "(format t \"~&a new one: ~A~%\" (send-one (make-producer)))"
+                  "(uiop:quit 0)"))
+    (is-printed "done: T, open: NIL NIL" output)
+    (is-printed "a new one: 0" output)
+    (is (eql 0 code))))
+
+(test the-system-can-be-loaded-once-more
+  (multiple-value-bind (output code)
+      (run-lisp '("(print (send-one *producer*))"
+                  ;; As they were compiled: compiling again takes a minute on some.
+                  "(handler-bind ((warning #'muffle-warning))
+                     (dolist (system '(\"kafkabi/low-level\" \"kafkabi\"))
+                       (dolist (file (asdf:component-children (asdf:find-system system)))
+                         (load (first (last (asdf:output-files 'asdf:compile-op file)))))))"
+                  "(format t \"~&the old one: ~A~%\" (send-one *producer*))"
+                  "(format t \"~&a new one: ~A~%\" (send-one (make-producer)))"
+                  "(uiop:quit 0)"))
+    (is-printed "the old one: 1" output)
+    (is-printed "a new one: 2" output)
+    (is (eql 0 code))))
+
+#+sbcl
+(test a-saved-image-starts-anew
+  (uiop:with-temporary-file (:pathname core :type "core")
+    (multiple-value-bind (output code)
+        (run-lisp (list "(send-one *producer*)"
+                        "(defvar *future* (kabi:send *producer* \"topic\" \"value\"))"
+                        (format nil "(sb-ext:save-lisp-and-die ~S)" (namestring core))))
+      (is (eql 0 code) "~A" output))
+    (multiple-value-bind (output code)
+        (run-lisp '("(handler-case (send-one *producer*)
+                       (kabi:closed-error () (format t \"~&the old one is refused~%\")))"
+                    "(format t \"~&its future is ~:[open~;done~]~%\" (kabi:donep *future*))"
+                    "(format t \"~&its close gives ~A~%\" (kabi:close *producer*))"
+                    "(kabi:with-cluster (*cluster*)
+                       (kabi:create-topic *cluster* \"topic\")
+                       (kabi:with-producer (producer :conf (list :bootstrap-servers
+                                                                 (kabi:bootstrap-servers *cluster*)))
+                         (format t \"~&a new one: ~A~%\" (send-one producer))))"
+                    "(uiop:quit 0)")
+                  :core core)
+      (is-printed "the old one is refused" output)
+      (is-printed "its future is done" output)
+      (is-printed "its close gives 0" output)
+      (is-printed "a new one: 0" output)
+      (is (eql 0 code)))))

@@ -1,0 +1,70 @@
+(ns kafkabi.test-runner
+  "Runs the Clojure tests, prints one line a test, and ends with \"N passed, N failed\". The counts go to a report that
+  scripts/test-jvm reads with those of the Java tests. An argument runs only the tests whose full name has that text in it."
+  (:require [clojure.java.io :as io]
+            [clojure.string :as str]
+            [clojure.test :as t])
+  (:import (java.util.concurrent TimeUnit TimeoutException FutureTask))
+  (:gen-class))
+
+(def ^:private namespaces
+  ;; The documents last: they load everything anew.
+  '[kafkabi.options-test kafkabi.serde-test kafkabi.produce-test kafkabi.consume-test kafkabi.stream-test
+    kafkabi.safety-test kafkabi.admin-test kafkabi.cluster-test kafkabi.milena-test kafkabi.examples-test
+    kafkabi.real-test kafkabi.documents-test])
+
+(def ^:private limit-seconds 120)
+
+(defn- run-limited
+  "Runs a test on a thread of its own; one that hangs fails, with the stacks of all threads."
+  [v]
+  (let [task   (FutureTask. ^Callable (bound-fn [] (t/test-var v)))
+        thread (doto (Thread. task "test") (.setDaemon true) .start)]
+    (try
+      (.get task limit-seconds TimeUnit/SECONDS)
+      (catch TimeoutException _
+        (doseq [[^Thread other stack] (Thread/getAllStackTraces)]
+          (println (str (.getName other) "\n  " (str/join "\n  " stack))))
+        (.interrupt thread)
+        (t/do-report {:type :error, :expected "an end in time", :actual (TimeoutException. (str "no end after " limit-seconds " s"))})))))
+
+(defn- run-var [v]
+  (binding [t/*report-counters* (ref t/*initial-report-counters*)
+            t/*testing-vars*    (list v)]
+    (let [began (System/nanoTime)]
+      (run-limited v)
+      (let [{:keys [pass fail error]} @t/*report-counters*
+            failed? (pos? (+ fail error))
+            skipped (:skipped (meta v))]
+        (println (format "%s %s/%s (%d checks, %d ms)"
+                         (cond failed? "FAILED " (and skipped (skipped)) "SKIPPED" :else "ok     ")
+                         (ns-name (:ns (meta v))) (:name (meta v)) (+ pass fail error)
+                         (quot (- (System/nanoTime) began) 1000000)))
+        (flush)
+        (cond failed? :failed (and skipped (skipped)) :skipped (zero? pass) :failed :else :passed)))))
+
+(defn- tests-of [namespace]
+  (require namespace)
+  (sort-by (comp :line meta) (filter (comp :test meta) (vals (ns-interns namespace)))))
+
+(defn- write-report [folder counts]
+  (let [file (io/file folder "TEST-kafkabi-clojure.xml")
+        {:keys [passed failed skipped] :or {passed 0, failed 0, skipped 0}} counts]
+    (io/make-parents file)
+    (spit file (format "<testsuite name=\"kafkabi-clojure\" tests=\"%d\" errors=\"0\" failures=\"%d\" skipped=\"%d\"></testsuite>%n"
+                       (+ passed failed skipped) failed skipped))))
+
+(defn -main [& [text]]
+  (let [wanted (if (or (nil? text) (= "." text)) "" text)
+        chosen (for [namespace namespaces
+                     v         (tests-of namespace)
+                     :when     (str/includes? (str (symbol v)) wanted)]
+                 v)
+        counts (frequencies (mapv run-var chosen))]
+    (when-let [folder (System/getProperty "kafkabi.reports")]
+      (write-report folder counts))
+    (when (:skipped counts)
+      (println (:skipped counts) "SKIPPED, which need real brokers: scripts/test-jvm says how"))
+    (println (str (:passed counts 0) " passed, " (:failed counts 0) " failed"))
+    (flush)
+    (System/exit (if (and (zero? (:failed counts 0)) (pos? (:passed counts 0))) 0 1))))
