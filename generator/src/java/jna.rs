@@ -10,7 +10,9 @@ pub fn emit(model: &Model) -> String {
         "import com.sun.jna.Native;\nimport com.sun.jna.NativeLibrary;\n\n\
          /** The functions over JNA's direct mapping: primitive arguments only, which is the fastest that it has. */\n\
          final class JnaFunctions implements Functions {\n    \
-         JnaFunctions(NativeLibrary library) {\n        Native.register(Direct.class, library);\n    }\n",
+         JnaFunctions(NativeLibrary library) {\n        Native.register(Direct.class, library);\n    }\n\n    \
+         /** Frees what the calls need: none may be under way, and none can be made after. */\n    \
+         static void unregister() {\n        Native.unregister(Direct.class);\n    }\n",
     );
     for function in exported(model) {
         let returns = if function.returns == Type::Void {

@@ -5,6 +5,7 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
 import java.lang.ref.Reference;
 import java.time.Duration;
+import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Future;
@@ -15,6 +16,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.function.BooleanSupplier;
 import org.kafkabi.errors.InterruptException;
 import org.kafkabi.lowlevel.Constants;
+import org.kafkabi.lowlevel.Kabi;
 
 /**
  * Waits inside the native client in slices, so that an interrupt of the thread ends the call soon. Native calls keep
@@ -100,7 +102,7 @@ final class Blocking {
         checkInterrupt();
         while (!stop.getAsBoolean()) {
             int timeoutMs = deadline.never() ? -1 : deadline.slice(Integer.MAX_VALUE);
-            Future<Integer> outcome = Pool.THREADS.submit(() -> call.call(timeoutMs));
+            Future<Integer> outcome = Pool.submit(() -> call.call(timeoutMs));
             int status;
             try {
                 status = await(outcome);
@@ -121,7 +123,7 @@ final class Blocking {
      */
     static int handOver(Deadline deadline, Scratch scratch, Slice call) {
         int timeoutMs = deadline.never() ? -1 : deadline.slice(Integer.MAX_VALUE);
-        Future<Integer> outcome = Pool.THREADS.submit(() -> {
+        Future<Integer> outcome = Pool.submit(() -> {
             int status = call.call(timeoutMs);
             Reference.reachabilityFence(scratch);
             return status;
@@ -164,7 +166,7 @@ final class Blocking {
         if (timeoutMs == 0 || !isCurrentVirtual()) {
             return call.call(timeoutMs);
         }
-        Future<Integer> outcome = Pool.THREADS.submit(() -> call.call(timeoutMs));
+        Future<Integer> outcome = Pool.submit(() -> call.call(timeoutMs));
         boolean interrupted = false;
         try {
             while (true) {
@@ -186,12 +188,23 @@ final class Blocking {
         /** Idle threads end soon: they keep the class loader of this library. */
         private static final int IDLE_SECONDS = 5;
 
-        static final ExecutorService THREADS = new ThreadPoolExecutor(
+        private static final ExecutorService THREADS = new ThreadPoolExecutor(
                 0, Integer.MAX_VALUE, IDLE_SECONDS, TimeUnit.SECONDS, new SynchronousQueue<>(), task -> {
                     Thread thread = new Thread(task, "kafkabi-blocking");
                     thread.setDaemon(true);
                     return thread;
                 });
+
+        static Future<Integer> submit(Callable<Integer> call) {
+            Kabi.enter();
+            return THREADS.submit(() -> {
+                try {
+                    return call.call();
+                } finally {
+                    Kabi.leave();
+                }
+            });
+        }
     }
 
     private static boolean isCurrentVirtual() {

@@ -74,8 +74,12 @@ public final class EmbeddedCluster implements AutoCloseable {
 
         void abandon() {
             if (!ended.get()) {
-                Thread thread = new Thread(this::end, "kafkabi-cluster-end");
+                Thread thread = new Thread(() -> {
+                    end();
+                    Kabi.leave();
+                }, "kafkabi-cluster-end");
                 thread.setDaemon(true);
+                Kabi.enter();
                 thread.start();
             }
         }

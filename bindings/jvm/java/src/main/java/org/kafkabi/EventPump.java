@@ -5,6 +5,7 @@ import java.lang.System.Logger.Level;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import org.kafkabi.lowlevel.Constants;
+import org.kafkabi.lowlevel.Kabi;
 import org.kafkabi.lowlevel.Layouts;
 import org.kafkabi.lowlevel.Memory;
 
@@ -34,6 +35,7 @@ abstract class EventPump implements Runnable {
     }
 
     void start() {
+        Kabi.enter();
         thread.start();
     }
 
@@ -76,6 +78,7 @@ abstract class EventPump implements Runnable {
             logger.log(Level.ERROR, "the thread of the events ends by a fault", failure);
         } finally {
             ended();
+            Kabi.leave();
         }
     }
 

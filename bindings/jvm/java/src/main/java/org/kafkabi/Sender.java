@@ -45,6 +45,7 @@ final class Sender implements Runnable {
     }
 
     void start() {
+        Kabi.enter();
         thread.start();
     }
 
@@ -63,6 +64,7 @@ final class Sender implements Runnable {
             LOGGER.log(Level.ERROR, "the thread that sends ends by a fault", fault);
         } finally {
             atEnd.run();
+            Kabi.leave();
         }
     }
 

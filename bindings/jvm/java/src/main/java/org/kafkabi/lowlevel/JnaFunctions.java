@@ -10,6 +10,11 @@ final class JnaFunctions implements Functions {
         Native.register(Direct.class, library);
     }
 
+    /** Frees what the calls need: none may be under way, and none can be made after. */
+    static void unregister() {
+        Native.unregister(Direct.class);
+    }
+
     @Override
     public int kabi_abi_version() {
         return Direct.kabi_abi_version();

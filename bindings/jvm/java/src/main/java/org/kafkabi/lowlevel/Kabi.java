@@ -10,6 +10,7 @@ import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * Finds the native library, loads it once in this class loader, and checks that it fits.
@@ -31,6 +32,8 @@ public final class Kabi {
      * or {@code ffm}, the Foreign Function and Memory API of JDK 22 and newer.
      */
     public static final String BACKEND_PROPERTY = "kafkabi.backend";
+
+    private static final long UNLOAD_NANOS = 30_000_000_000L;
 
     private Kabi() {}
 
@@ -82,6 +85,42 @@ public final class Kabi {
             better.initCause(error);
             throw better;
         }
+    }
+
+    /** Threads of this library that run or are about to. Who calls {@link #enter} calls {@link #leave} at the thread's end. */
+    private static final AtomicInteger THREADS = new AtomicInteger();
+
+    /** A thread of this library, which calls functions, is about to start. */
+    public static void enter() {
+        THREADS.incrementAndGet();
+    }
+
+    /** A thread of this library makes no more calls. */
+    public static void leave() {
+        THREADS.decrementAndGet();
+    }
+
+    /**
+     * Lets go of what was bound, so that this class loader can be collected: for programs that are dropped together with
+     * it, as in application servers. All clients have to be closed, and no thread may be in a call; it waits for this
+     * library's own threads to end. Who calls a function after gets an {@link UnsatisfiedLinkError}. The native library
+     * itself stays; another class loader can bind it again.
+     *
+     * @throws IllegalStateException if threads of clients still run after 30 seconds: one was not closed
+     */
+    public static void unload() throws InterruptedException {
+        long end = System.nanoTime() + UNLOAD_NANOS;
+        while (THREADS.get() > 0) {
+            if (System.nanoTime() > end) {
+                throw new IllegalStateException(
+                        THREADS.get() + " threads of kafkabi still run: close all clients before the unload");
+            }
+            Thread.sleep(1);
+        }
+        if (Holder.FUNCTIONS instanceof JnaFunctions) {
+            JnaFunctions.unregister();
+        }
+        Holder.LIBRARY.close();
     }
 
     /** Where a function begins, for the backend that binds by addresses. */
