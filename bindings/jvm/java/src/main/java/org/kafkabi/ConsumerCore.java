@@ -2,6 +2,7 @@ package org.kafkabi;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
+import java.lang.ref.Reference;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -167,6 +168,8 @@ final class ConsumerCore {
                     scratch.check(KABI.kabi_consumer_commit_async(
                             consumer, array.addressOrNull(), array.capacity(), scratch.out(0), scratch.error()));
                     commits.put(scratch.longOut(0), new Waiting(offsets, callback));
+                } finally {
+                    Reference.reachabilityFence(array);
                 }
             }
         }
