@@ -74,7 +74,10 @@ public final class Consumer implements AutoCloseable {
         group.subscribe(List.of("^(" + pattern.pattern() + ")$"), listener);
     }
 
-    /** Leaves the group, or gives up the partitions that were assigned. The listener is told. */
+    /**
+     * Leaves the group, or gives up the partitions that were assigned. The listener is told. As with {@link #close()}, the
+     * records of the last poll don't count as handled by it.
+     */
     public void unsubscribe() {
         poll.unsubscribe();
     }
@@ -143,7 +146,8 @@ public final class Consumer implements AutoCloseable {
     /**
      * Polls and hands records to a function, one by one, until it returns false or no record has come for so long. A
      * record is handled when the function has returned from it, and only then may be committed; what was polled and not
-     * handed out is read again by the next poll. An exception of the function's comes through: its record is not handled.
+     * handed out is read again by the next poll, also after an interrupt or a wakeup. An exception of the function's comes through: its record is not handled.
+     * The function may commit, but not poll; nor may other threads meanwhile.
      *
      * @return how many records were handed out and handled
      */
@@ -155,8 +159,15 @@ public final class Consumer implements AutoCloseable {
         }
     }
 
-    /** Says that the first `count` records of a batch are handled, which takes nothing back. */
+    /**
+     * Says that the first `count` records of a batch are handled, which takes nothing back.
+     *
+     * @throws IllegalArgumentException if the batch has fewer
+     */
     public void handled(RecordBatch batch, int count) {
+        if (count < 0 || count > batch.count()) {
+            throw new IllegalArgumentException(count + " records of a batch of " + batch.count() + " can't be handled");
+        }
         core.handled(batch.number, batch.entries(count));
     }
 

@@ -26,6 +26,10 @@ final class ConsumerCore {
             | Constants.KABI_EVENT_STATISTICS | Constants.KABI_EVENT_TOKEN | Constants.KABI_EVENT_COMMIT
             | Constants.KABI_EVENT_THROTTLE | Constants.KABI_EVENT_REQUEST;
 
+    /** The native client waits for a word of what is handled: what polls and each() count is counted here. */
+    private static final Map<String, String> FORCED =
+            Map.of("kafkabi.assignment", "apply", "kafkabi.handled", "explicit");
+
     final long handle;
     final TopicNumbers topics;
     final int maxPollRecords;
@@ -47,7 +51,7 @@ final class ConsumerCore {
         handledByPoll = !"explicit".equals(config.get("kafkabi.handled"));
         offsetReset = config.get("auto.offset.reset");
         hasGroup = config.get("group.id") != null;
-        long nativeConfig = config.toNative(EVENTS, Map.of("kafkabi.assignment", "apply"));
+        long nativeConfig = config.toNative(EVENTS, FORCED);
         try (Scratch scratch = Scratch.take()) {
             scratch.check(KABI.kabi_consumer_new(nativeConfig, scratch.out(0), scratch.error()));
             handle = scratch.longOut(0);

@@ -127,6 +127,27 @@ final class ConsumerOffsets {
         }
     }
 
+    /** A seek that wake-ups and interrupts don't end: records that were not handed out would be passed over. */
+    void seekBack(Map<TopicPartition, Long> offsets) {
+        Partitions array = longs(offsets);
+        if (array.capacity() == 0) {
+            return;
+        }
+        Deadline deadline = Deadline.in(core.apiTimeout());
+        try (Scratch scratch = Scratch.take()) {
+            int status;
+            do {
+                status = Blocking.call(timeout -> KABI.kabi_consumer_seek(
+                        core.handle, array.address(), array.capacity(), timeout, scratch.error()),
+                        deadline.slice(Integer.MAX_VALUE));
+            } while (status == Constants.KABI_STATUS_INTERRUPTED);
+            scratch.check(status);
+        } finally {
+            Reference.reachabilityFence(array);
+        }
+        offsets.keySet().forEach(core.sought::remove);
+    }
+
     void seekToTimes(Map<TopicPartition, Long> times) {
         Partitions array = longs(times);
         try (Scratch scratch = Scratch.take()) {
