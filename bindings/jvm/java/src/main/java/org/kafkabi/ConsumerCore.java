@@ -6,6 +6,7 @@ import java.lang.ref.Reference;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -103,10 +104,14 @@ final class ConsumerCore {
     /** Makes a call that waits for brokers, with the time that is left, so that wake-ups and interrupts end it. */
     void await(Deadline deadline, String late, Scratch scratch, Slice call) {
         checkOpen();
-        int status = Blocking.whole(deadline, woken::get, () -> KABI.kabi_consumer_wake(handle, 0), call);
-        if (status == Constants.KABI_STATUS_INTERRUPTED) {
-            checkWakeup();
-        }
+        int status;
+        do {
+            status = Blocking.whole(deadline, woken::get, () -> KABI.kabi_consumer_wake(handle, 0), call);
+            if (status == Constants.KABI_STATUS_INTERRUPTED) {
+                checkWakeup();
+            }
+            // Else another thread that waits here was ended by the wakeup, which ends one call.
+        } while (status == Constants.KABI_STATUS_INTERRUPTED);
         if (status == Constants.KABI_STATUS_TIMED_OUT) {
             throw new TimeoutException(late, status, scratch.flags(), null);
         }
@@ -178,9 +183,23 @@ final class ConsumerCore {
             }
         }
 
+        /** Commits whose events were lost with the client fail too, so that nobody waits for ever. */
         @Override
         void ended() {
             KABI.kabi_consumer_free(consumer);
+            List<Waiting> left;
+            synchronized (commits) {
+                left = List.copyOf(commits.values());
+                commits.clear();
+            }
+            for (Waiting waiting : left) {
+                try {
+                    waiting.callback().onCompletion(waiting.offsets(),
+                            Failures.failure(Constants.KABI_STATUS_CLOSED, KafkaException.OUTCOME_UNKNOWN));
+                } catch (RuntimeException | Error thrown) {
+                    logger.log(Level.ERROR, "a commit's callback threw an exception", thrown);
+                }
+            }
         }
 
         @Override

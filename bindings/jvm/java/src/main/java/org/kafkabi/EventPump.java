@@ -77,8 +77,11 @@ abstract class EventPump implements Runnable {
         } catch (RuntimeException | Error failure) {
             logger.log(Level.ERROR, "the thread of the events ends by a fault", failure);
         } finally {
-            ended();
-            Kabi.leave();
+            try {
+                ended();
+            } finally {
+                Kabi.leave();
+            }
         }
     }
 

@@ -115,6 +115,9 @@ final class ProducerCore {
             int status = Blocking.run(Deadline.in(Math.min(Blocking.SLICE_MILLIS, deadline.slice(Blocking.SLICE_MILLIS))),
                     slice -> KABI.kabi_producer_flush(handle, slice, 0, 0));
             if (status == Constants.KABI_STATUS_CLOSED || status == Constants.KABI_STATUS_HANDLE) {
+                if (awaitComplete(epoch, Deadline.in(deadline.slice(Blocking.SLICE_MILLIS)))) {
+                    return;
+                }
                 throw new IllegalStateException("the producer was closed during a flush");
             }
             // All reports are there; the delivery thread may still have to hand some over.
@@ -210,7 +213,8 @@ final class ProducerCore {
         } catch (InterruptException interrupt) {
             Thread.interrupted();
             return false;
-        } catch (KafkaException timeUp) {
+        } catch (KafkaException | IllegalStateException over) {
+            // The time is up, or the native client has ended already, by a fault.
             return true;
         }
     }
