@@ -146,8 +146,8 @@ public final class Consumer implements AutoCloseable {
     /**
      * Polls and hands records to a function, one by one, until it returns false or no record has come for so long. A
      * record is handled when the function has returned from it, and only then may be committed; what was polled and not
-     * handed out is read again by the next poll, also after an interrupt or a wakeup. An exception of the function's comes through: its record is not handled.
-     * The function may commit, but not poll; nor may other threads meanwhile.
+     * handed out is read again by the next poll, also after an interrupt or a wakeup. An exception of the function's comes
+     * through: its record is not handled. The function may commit, but not poll; nor may other threads meanwhile.
      *
      * @return how many records were handed out and handled
      */

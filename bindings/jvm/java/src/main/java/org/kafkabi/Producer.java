@@ -34,7 +34,7 @@ public final class Producer implements AutoCloseable {
     public Producer(Config config) {
         core = new ProducerCore(config);
         cleanable = Reaper.register(this, core::abandon);
-        transactions = new Transactions(core);
+        transactions = new Transactions(this, core);
     }
 
     /** Makes a producer from properties, as {@link Config#of(Map)} takes them. */
