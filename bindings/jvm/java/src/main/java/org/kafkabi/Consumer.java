@@ -39,8 +39,8 @@ public final class Consumer implements AutoCloseable {
         core = new ConsumerCore(config);
         cleanable = Reaper.register(this, core::abandon);
         group = new ConsumerGroup(core);
-        offsets = new ConsumerOffsets(core);
-        poll = new ConsumerPoll(core, group);
+        offsets = new ConsumerOffsets(core, this);
+        poll = new ConsumerPoll(core, group, offsets);
     }
 
     /** Makes a consumer from properties, as {@link Config#of(Map)} takes them. */
@@ -79,7 +79,11 @@ public final class Consumer implements AutoCloseable {
      * records of the last poll don't count as handled by it.
      */
     public void unsubscribe() {
-        poll.unsubscribe();
+        try {
+            poll.unsubscribe();
+        } finally {
+            Reference.reachabilityFence(this);
+        }
     }
 
     /** The names subscribed to; patterns begin with '^'. */

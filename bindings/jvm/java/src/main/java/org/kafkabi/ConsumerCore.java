@@ -63,8 +63,14 @@ final class ConsumerCore {
                 (text, out, error) -> KABI.kabi_consumer_topic(handle, text, out, error),
                 (topic, buffer, size, length, error) ->
                         KABI.kabi_consumer_topic_name(handle, topic, buffer, size, length, error));
-        events = new Events(handle, config.properties().getOrDefault("client.id", ""), config.listeners(), topics);
-        events.start();
+        try {
+            events = new Events(handle, config.properties().getOrDefault("client.id", ""), config.listeners(), topics);
+            events.start();
+        } catch (Throwable failure) {
+            // No memory or no thread for it: nobody else would free the native client.
+            KABI.kabi_consumer_free(handle);
+            throw failure;
+        }
     }
 
     Duration apiTimeout() {

@@ -28,6 +28,7 @@ final class ConsumerPoll {
 
     private final ConsumerCore core;
     private final ConsumerGroup group;
+    private final ConsumerOffsets offsets;
 
     /** Held by the thread that polls. */
     private final ReentrantLock polling = new ReentrantLock();
@@ -46,9 +47,10 @@ final class ConsumerPoll {
     /** The error of a partition that came behind records, for the next poll. */
     private RuntimeException postponed;
 
-    ConsumerPoll(ConsumerCore core, ConsumerGroup group) {
+    ConsumerPoll(ConsumerCore core, ConsumerGroup group, ConsumerOffsets offsets) {
         this.core = core;
         this.group = group;
+        this.offsets = offsets;
     }
 
     /**
@@ -328,7 +330,7 @@ final class ConsumerPoll {
             first.putIfAbsent(record.topicPartition(), record.offset());
         }
         first.keySet().retainAll(group.assignment());
-        new ConsumerOffsets(core).seekBack(first);
+        offsets.seekBack(first);
     }
 
     /** Says what an each() has handled, or what the last poll has handed out: for the next poll and commits without offsets. */

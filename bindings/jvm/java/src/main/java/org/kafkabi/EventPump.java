@@ -35,8 +35,7 @@ abstract class EventPump implements Runnable {
     }
 
     void start() {
-        Kabi.enter();
-        thread.start();
+        Kabi.start(thread);
     }
 
     boolean isCurrentThread() {

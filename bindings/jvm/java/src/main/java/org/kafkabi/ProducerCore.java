@@ -63,11 +63,17 @@ final class ProducerCore {
                 (text, out, error) -> KABI.kabi_producer_topic(handle, text, out, error),
                 (topic, buffer, size, length, error) ->
                         KABI.kabi_producer_topic_name(handle, topic, buffer, size, length, error));
-        staging = new Staging(Math.min(GATHER_NANOS, linger));
-        delivery = new Delivery(handle, name, config.listeners(), staging, topics, this::finish);
-        sender = new Sender(handle, name, staging, deliveryMillis * 1_000_000, this::senderEnded);
-        delivery.start();
-        sender.start();
+        try {
+            staging = new Staging(Math.min(GATHER_NANOS, linger));
+            delivery = new Delivery(handle, name, config.listeners(), staging, topics, this::finish);
+            sender = new Sender(handle, name, staging, deliveryMillis * 1_000_000, this::senderEnded);
+            delivery.start();
+            sender.start();
+        } catch (Throwable failure) {
+            // No memory or no thread for it: nobody else would free the native client, whose end ends a thread that has begun.
+            KABI.kabi_producer_free(handle);
+            throw failure;
+        }
     }
 
     // ---- sending ----

@@ -45,8 +45,7 @@ final class Sender implements Runnable {
     }
 
     void start() {
-        Kabi.enter();
-        thread.start();
+        Kabi.start(thread);
     }
 
     @Override
