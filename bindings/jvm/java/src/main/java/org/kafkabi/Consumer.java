@@ -412,7 +412,7 @@ public final class Consumer implements AutoCloseable {
     /**
      * Tells the listener that the partitions go, commits what is handled (if commits are automatic) and leaves the group,
      * all within this time; the rest goes on in the background. The records of the last poll don't count as handled unless
-     * that was said, since what closes may be a failure: call {@link #commit()} before, or {@link #handled}.
+     * that was said, since what closes may be a failure: call {@link #commit()} before, or {@link #handled}. A second close waits for the first.
      *
      * @throws org.kafkabi.errors.TimeoutException if it took longer; the message says if offsets are not saved
      */

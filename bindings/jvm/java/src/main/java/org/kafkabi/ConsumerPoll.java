@@ -11,9 +11,12 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Predicate;
 import org.kafkabi.Blocking.Deadline;
+import org.kafkabi.errors.InterruptException;
 import org.kafkabi.errors.TimeoutException;
 import org.kafkabi.lowlevel.Constants;
 import org.kafkabi.lowlevel.Layouts.BatchInfo;
@@ -43,6 +46,10 @@ final class ConsumerPoll {
 
     /** What the next poll and commits without offsets count as handled, in one piece: commits come from other threads too. */
     private volatile Mark mark = Mark.NONE;
+
+    /** The thread that closes, and whether it is back. */
+    private volatile Thread closer;
+    private final CountDownLatch ended = new CountDownLatch(1);
 
     /** The error of a partition that came behind records, for the next poll. */
     private RuntimeException postponed;
@@ -379,21 +386,59 @@ final class ConsumerPoll {
 
     void close(Deadline deadline) {
         if (!core.markClosing()) {
+            awaitClose(deadline);
             return;
         }
-        sayHandled();
-        Throwable thrown = group.tellRevokedAtClose();
+        closer = Thread.currentThread();
+        try {
+            closeNow(deadline);
+        } finally {
+            ended.countDown();
+        }
+    }
+
+    private void closeNow(Deadline deadline) {
+        Throwable thrown = beforeClose();
         core.markClosed();
         turn++;
-        Scratch scratch = Scratch.take();
-        int status = Blocking.handOver(deadline, scratch, timeout ->
-                KABI.kabi_consumer_close(core.handle, timeout, scratch.error()));
-        core.runCommitCallbacks();
-        if (status == Constants.KABI_STATUS_TIMED_OUT) {
-            throw new TimeoutException(scratch.message(), status, scratch.flags(), null);
+        try {
+            Scratch scratch = Scratch.take();
+            int status = Blocking.handOver(deadline, scratch, timeout ->
+                    KABI.kabi_consumer_close(core.handle, timeout, scratch.error()));
+            core.runCommitCallbacks();
+            if (status == Constants.KABI_STATUS_TIMED_OUT) {
+                throw new TimeoutException(scratch.message(), status, scratch.flags(), null);
+            }
+            scratch.check(status);
+            scratch.close();
+        } catch (RuntimeException | Error failure) {
+            if (thrown != null) {
+                failure.addSuppressed(thrown);
+            }
+            throw failure;
         }
-        scratch.check(status);
-        scratch.close();
         ConsumerGroup.rethrow(thrown);
+    }
+
+    /** What the listener throws. */
+    private Throwable beforeClose() {
+        try {
+            sayHandled();
+            return group.tellRevokedAtClose();
+        } catch (RuntimeException gone) {
+            return null; // The native client has ended by a fault, which the close tells.
+        }
+    }
+
+    /** Waits for the close of another thread, unless that may wait for this one. */
+    private void awaitClose(Deadline deadline) {
+        if (Thread.currentThread() == closer || polling.isHeldByCurrentThread() || core.events.isCurrentThread()) {
+            return;
+        }
+        try {
+            ended.await(deadline.leftNanos(), TimeUnit.NANOSECONDS);
+        } catch (InterruptedException interrupt) {
+            throw new InterruptException("the thread was interrupted; the close of another thread goes on");
+        }
     }
 }

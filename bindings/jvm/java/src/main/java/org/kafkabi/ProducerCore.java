@@ -193,10 +193,11 @@ final class ProducerCore {
         // What is not delivered by now is given up.
         staging.discard(true);
         staging.close();
-        awaitUninterruptibly(senderEnded, Deadline.in(TEARDOWN_MILLIS));
-        closeNative();
+        Deadline teardown = Deadline.in(TEARDOWN_MILLIS);
+        interrupted |= awaitUninterruptibly(senderEnded, teardown);
+        closeNative(teardown);
         if (!fromCallback) {
-            interrupted |= awaitUninterruptibly(ended, Deadline.in(TEARDOWN_MILLIS));
+            interrupted |= awaitUninterruptibly(ended, teardown);
         }
         if (interrupted) {
             throw new InterruptException("interrupted during the close; what was not delivered was given up");
@@ -212,7 +213,9 @@ final class ProducerCore {
                 inTransaction = false;
                 staging.discard(true);
                 settle(deadline);
-                Blocking.run(deadline, slice -> KABI.kabi_producer_transaction_abort(handle, slice, 0));
+                // Without brokers a close must end too: the coordinator aborts what is open after transaction.timeout.ms.
+                Deadline abort = Deadline.in(Math.min(maxBlockMillis, deadline.slice(Integer.MAX_VALUE)));
+                Blocking.run(abort, slice -> KABI.kabi_producer_transaction_abort(handle, slice, 0));
             }
             flush(deadline);
             return true;
@@ -225,8 +228,7 @@ final class ProducerCore {
         }
     }
 
-    private void closeNative() {
-        Deadline teardown = Deadline.in(TEARDOWN_MILLIS);
+    private void closeNative(Deadline teardown) {
         int status;
         do {
             // The first call gives up what is not delivered; the others wait for the threads to end.
