@@ -129,7 +129,7 @@ class TransactionsTest {
     }
 
     /** The same call again goes on where it was when its time was up. */
-    private static void repeat(Runnable call) {
+    static void repeat(Runnable call) {
         long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
         while (true) {
             try {
