@@ -170,6 +170,22 @@
           (consume/rewind c)
           (is= (map vector (repeat partition) (range 5)) (map (juxt :partition :value) (receive c 5))))))))
 
+(deftest what-is-left-over-outlives-a-poll-that-is-cut-short
+  (with-cluster [cluster {"t" 1}]
+    (send-all cluster "t" (range 5))
+    (doseq [cut-short! [(fn [_] (.interrupt (Thread/currentThread))) consume/unblock]]
+      (with-open [c (reader cluster)]
+        (is= [0] (into [] (comp (map :value) (take 1)) (consume/records c)))
+        (consume/pause c "t" 0)
+        (cut-short! c)
+        (is (some? (throws (consume/poll c 0))))
+        (Thread/interrupted)
+        (is (nil? (consume/poll c 0)))
+        (consume/commit-sync c)
+        (is= 1 (consume/committed c "t" 0))
+        (consume/resume c)
+        (is= [1 2 3 4] (map :value (receive c 4)))))))
+
 (deftest a-wider-subscription-loses-nothing
   (doseq [assignor ["range" "cooperative-sticky"]]
     (with-cluster [cluster {"t" 1, "u" 1}]

@@ -152,8 +152,9 @@
             (drop-current! c)
 
             (some (fn [partition] (.containsKey ^Map (left remaining) partition)) (.paused (java c)))
-            (do (drop-current! c)
-                (seek-back! c remaining))
+            (do (mark! c) ; what was handed out, while the native client still counts it
+                (seek-back! c remaining) ; may be cut short: then the next poll finds what is left over as it was
+                (drop-current! c))
 
             :else
             (do (.lag (java c) [])
