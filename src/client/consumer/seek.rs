@@ -8,7 +8,9 @@ use crate::error::{Error, Result};
 use crate::rd::client::Change;
 use crate::rd::partitions::PartitionList;
 use crate::record::{KABI_OFFSET_BEGINNING, KABI_OFFSET_END, KABI_OFFSET_STORED};
-use crate::status::{KABI_STATUS_OK, KABI_STATUS_STATE, KABI_STATUS_TIMED_OUT};
+use crate::status::{
+    KABI_STATUS_OK, KABI_STATUS_OUTDATED, KABI_STATUS_STATE, KABI_STATUS_TIMED_OUT,
+};
 use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -192,7 +194,8 @@ impl Core {
             };
             match code {
                 KABI_STATUS_OK => return Ok(()),
-                KABI_STATUS_STATE | KABI_STATUS_TIMED_OUT => {
+                // Outdated: something else moved the partition at the same moment, such as its assignment.
+                KABI_STATUS_STATE | KABI_STATUS_TIMED_OUT | KABI_STATUS_OUTDATED => {
                     if slice.is_zero() {
                         return Err(Error::new(
                             KABI_STATUS_TIMED_OUT,
