@@ -257,6 +257,17 @@
           (.interrupt thread)
           (is (instance? InterruptException (deref thrown long-ms nil))))))))
 
+(deftest a-rebalance-function-that-throws-ends-the-poll-and-nothing-else
+  (with-cluster [cluster {"t" 1}]
+    (send-all cluster "t" (range 3))
+    (with-open [c (consumer cluster)]
+      (consume/listen c ["t"] (fn [assigned? _] (when assigned? (throw (ex-info "at a rebalance" {})))))
+      (let [exception (throws (consume/poll c long-ms))]
+        (is (instance? org.kafkabi.KafkaException exception))
+        (is= "at a rebalance" (ex-message (ex-cause exception))))
+      (is= [0 1 2] (map :value (receive c 3)))
+      (is= #{["t" 0]} (:partitions (consume/listening c))))))
+
 (deftest other-threads-may-commit-pause-and-seek
   (with-cluster [cluster {"t" 1}]
     (send-all cluster "t" (range 10))

@@ -53,20 +53,35 @@
   (filter (fn [file] (str/ends-with? (str file) "_test.clj"))
           (file-seq (io/file (System/getProperty "kafkabi.tests")))))
 
+(defn- aliases-of [text]
+  (into {} (map (fn [[_ namespace alias]] [alias namespace]))
+        (re-seq #"\[(kafkabi\.[a-z.-]+) :as ([A-Za-z.-]+)\]" text)))
+
 (defn- named-in
-  "The full names of kafkabi's vars that a test file names through its aliases."
+  "The full names of kafkabi's vars that a text names through these aliases."
+  [aliases text]
+  (into #{}
+        (keep (fn [[_ alias n]]
+                (when-let [namespace (aliases alias)] (symbol namespace n))))
+        (re-seq #"(?<![\w.:-])([A-Za-z.-]+)/([a-z?!-]+)" text)))
+
+(defn- tests-in
+  "[the name of a test, the names of vars in it and in its helpers] for each test of a file."
   [file]
-  (let [text    (slurp file)
-        aliases (into {} (map (fn [[_ namespace alias]] [alias namespace]))
-                      (re-seq #"\[(kafkabi\.[a-z.-]+) :as ([A-Za-z.-]+)\]" text))]
-    (into #{}
-          (keep (fn [[_ alias n]]
-                  (when-let [namespace (aliases alias)] (symbol namespace n))))
-          (re-seq #"(?<![\w.:-])([a-z-]+)/([a-z?!-]+)" text))))
+  (let [text      (slurp file)
+        namespace (second (re-find #"\(ns (\S+)" text))
+        forms     (for [form  (str/split text #"\n\n(?=\()")
+                        :let  [[_ kind n] (re-find #"^\((deftest|defreal|defn-|defmacro) (?:\^(?:\{[^}]*\}|\S+)\s+)?([a-z0-9-]+)" form)]
+                        :when n]
+                    {:test? (#{"deftest" "defreal"} kind), :name n, :named (named-in (aliases-of text) form)
+                     :words (set (re-seq #"[a-z0-9-]+" form))})
+        helpers   (remove :test? forms)]
+    (for [{:keys [test? words named] n :name} forms :when test?]
+      [(str namespace "/" n) (transduce (comp (filter (comp words :name)) (map :named)) set/union named helpers)])))
 
 (deftest every-var-is-named-in-a-test
   (let [files  (test-files)
-        tested (reduce set/union (map named-in files))]
+        tested (reduce set/union (map (fn [file] (let [text (slurp file)] (named-in (aliases-of text) text))) files))]
     (is (> (count files) 5))
     (doseq [v (vars public)]
       (is (contains? tested (symbol v)) (str (symbol v) " is in no test")))))
@@ -88,6 +103,33 @@
                          byte-buffer #{2}, string #{2}}
     kafkabi.deserialize {make #{1}, deserialize #{3}, boolean #{2}, int #{2}, long #{2}, double #{2}, byte-array #{2}
                          byte-buffers #{2}, string #{2}}})
+
+(def ^:private tests-shown 3)
+
+(defn- milenas-tests
+  "MILENA.md: each of milena's vars and tests that name it: its own examples first, tests of misuse last."
+  []
+  (let [tests (sort-by (fn [[test _]]
+                         [(not (str/includes? test "milena-test")) (some? (re-find #"refused|is-said" test)) test])
+                       (mapcat tests-in (test-files)))
+        names (for [[namespace functions] (assoc-in milena '[kafkabi.consume safely] #{3}), n (keys functions)]
+                (symbol (name namespace) (name n)))]
+    (str "# Milena's functions and their tests\n\n"
+         "Each var of milena's that has its equal here, and tests in src/test/clojure that call it, three at most. Written and compared by\n"
+         "documents_test.clj.\n\n"
+         "| var | tests |\n|---|---|\n"
+         (str/join (for [n (sort names)]
+                     (str "| `" n "` | "
+                          (str/join ", " (take tests-shown (keep (fn [[test named]] (when (named n) test)) tests)))
+                          " |\n"))))))
+
+(deftest each-of-milenas-functions-has-a-test
+  (let [file  (io/file (System/getProperty "kafkabi.tests") "../../../MILENA.md")
+        table (milenas-tests)]
+    (is (not (re-find #"\|  \|" table)) "each has a test of its own, not only a helper of tests")
+    (when (System/getenv "KAFKABI_WRITE_TABLES")
+      (spit file table))
+    (is (= (slurp file) table) "run this test with KAFKABI_WRITE_TABLES=yes, which writes the table anew")))
 
 (deftest milenas-functions-are-there-with-their-arities
   (doseq [[namespace functions] milena, [n arities] functions]
