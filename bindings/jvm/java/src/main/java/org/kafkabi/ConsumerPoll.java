@@ -28,6 +28,7 @@ final class ConsumerPoll {
     private static final int FIRST_BYTES = 256 * 1024;
     private static final int MOST_BYTES = 4 * 1024 * 1024;
     private static final int MARK_EVERY = 256;
+    private static final int EVENTS_MILLIS = 5000;
 
     private final ConsumerCore core;
     private final ConsumerGroup group;
@@ -74,12 +75,22 @@ final class ConsumerPoll {
     RecordBatch poll(Deadline deadline) {
         enter();
         try {
-            return next(deadline);
+            RecordBatch batch = next(deadline);
+            handOut(batch.number, batch.entries(batch.count()));
+            return batch;
         } finally {
             polling.unlock();
         }
     }
 
+    /** The next poll and commits count this as handled, if the program does not say itself what is. */
+    private void handOut(long batch, int entries) {
+        if (core.handledByPoll) {
+            mark = new Mark(batch, entries, false);
+        }
+    }
+
+    /** The next records or ends of partitions, which nobody counts as handed out yet. */
     private RecordBatch next(Deadline deadline) {
         throwPostponed();
         while (true) {
@@ -91,6 +102,7 @@ final class ConsumerPoll {
             if (!batch.isEmpty() || !batch.ends().isEmpty()) {
                 return batch;
             }
+            handOut(batch.number, count);
             throwPostponed();
         }
     }
@@ -100,6 +112,9 @@ final class ConsumerPoll {
         try {
             throwPostponed();
             int count = fill(deadline);
+            if (count > 0) {
+                handOut(info.getLong(BatchInfo.NUMBER), count);
+            }
             return new RecordView(this, buffer, count, turn, core.topics);
         } finally {
             polling.unlock();
@@ -156,9 +171,6 @@ final class ConsumerPoll {
                 if (status == Constants.KABI_STATUS_OK) {
                     int count = (int) info.getLong(BatchInfo.COUNT);
                     if (count > 0) {
-                        if (core.handledByPoll) {
-                            mark = new Mark(info.getLong(BatchInfo.NUMBER), count, false);
-                        }
                         wanted = wanted(count);
                         return count;
                     }
@@ -405,6 +417,9 @@ final class ConsumerPoll {
             Scratch scratch = Scratch.take();
             int status = Blocking.handOver(deadline, scratch, timeout ->
                     KABI.kabi_consumer_close(core.handle, timeout, scratch.error()));
+            if (status == Constants.KABI_STATUS_OK) {
+                awaitEvents();
+            }
             core.runCommitCallbacks();
             if (status == Constants.KABI_STATUS_TIMED_OUT) {
                 throw new TimeoutException(scratch.message(), status, scratch.flags(), null);
@@ -418,6 +433,18 @@ final class ConsumerPoll {
             throw failure;
         }
         ConsumerGroup.rethrow(thrown);
+    }
+
+    /** The last commits' results are drained after the close; a listener that does not come back is not waited for. */
+    private void awaitEvents() {
+        if (core.events.isCurrentThread()) {
+            return;
+        }
+        try {
+            core.events.join(EVENTS_MILLIS);
+        } catch (InterruptedException interrupt) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     /** What the listener throws. */
