@@ -71,6 +71,17 @@
     ;; Without it the others find out when their wait is over.
     (funcall (or broadcast (thread-symbol "CONDITION-NOTIFY")) waiters)))
 
+;;; ---- the order in which threads see memory ----
+
+(defmacro write-barrier ()
+  "What this thread wrote before is seen before what it writes after, by threads with a READ-BARRIER between
+their looks. Only a note for the compiler on x86-64."
+  #+sbcl '(sb-thread:barrier (:write)))
+
+(defmacro read-barrier ()
+  "What this thread reads after is at least as new as what it read before."
+  #+sbcl '(sb-thread:barrier (:read)))
+
 ;;; ---- threads ----
 
 (defun spawn (name function)

@@ -6,8 +6,9 @@
   (key-serde nil :type (or null function))
   (value-serde nil :type (or null function))
   (reportsp t)
-  (topic-name "" :type (simple-array character (*))) ; the topic that was sent to last
-  (topic-number -1 :type (signed-byte 32))
+  ;; The topic that was sent to last, (name . number): never changed but as a whole, so that threads which
+  ;; look at it without the lock see a name with its own number.
+  (topic-sent-to (cons (make-array 0 :element-type 'character) -1) :type cons)
   ;; Tokens: number N stands for the future in slot N - 1. A slot without one has the number of the next
   ;; free slot, so that they form a list. All guarded by the lock.
   (slots (make-array 0) :type simple-vector)
@@ -236,8 +237,9 @@ kafkabi.report.latency is true.")
         (delivery-latency future) (kabi-ll:event-latency-us event)
         (delivery-code future) code
         (delivery-flags future) (kabi-ll:event-flags event)
-        (delivery-persisted future) (kabi-ll:event-persisted event)
-        (future-state future) (if (zerop code) +fulfilled+ +failed+)))
+        (delivery-persisted future) (kabi-ll:event-persisted event))
+  (write-barrier)                       ; the state last, for those who look without the lock
+  (setf (future-state future) (if (zerop code) +fulfilled+ +failed+)))
 
 (defun complete-reports (core first)
   "With the lock held: the number of the first event that is no report, the callbacks of the futures that

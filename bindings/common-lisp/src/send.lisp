@@ -17,21 +17,18 @@
 (defun producer-topic (core topic)
   "The number of TOPIC: at hand for the topic that was sent to last."
   (declare (type producer-core core))
-  (if (and (typep topic '(simple-array character (*)))
-           (same-text-p topic (producer-topic-name core)))
-      (producer-topic-number core)
-      (other-topic core topic)))
+  (let ((last (producer-topic-sent-to core)))
+    (if (and (typep topic '(simple-array character (*)))
+             (same-text-p topic (car last)))
+        (the (signed-byte 32) (cdr last))
+        (other-topic core topic))))
 
 (defun other-topic (core topic)
   (check-argument topic string "the name of a topic, a string")
-  (let ((number (topic-number core topic))
-        (name (coerce (copy-seq topic) '(simple-array character (*)))))
-    ;; Name and number change together for a reader that is interrupted in between: number -1 first.
-    (with-short-lock ((meeting-lock core))
-      (unless (same-text-p name (producer-topic-name core))
-        (setf (producer-topic-name core) (make-string 0)
-              (producer-topic-number core) number
-              (producer-topic-name core) name)))
+  (let* ((number (topic-number core topic))
+         (pair (cons (coerce (copy-seq topic) '(simple-array character (*))) number)))
+    (write-barrier)                     ; others see the pair only with its inside
+    (setf (producer-topic-sent-to core) pair)
     number))
 
 ;;; ---- serializing ----
