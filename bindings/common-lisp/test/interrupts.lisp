@@ -74,3 +74,29 @@
       (kabi:wake consumer)
       (is (typep (funcall poll) 'kabi:interrupted-error)))
     (is (null (kabi:poll consumer :timeout 0)))))
+
+(test a-close-that-is-cut-at-any-moment-happens
+  #+ecl (skip "interrupts of ECL come too late to hit the moment")
+  #-ecl
+  (let ((producers '()) (inside nil))
+    (dotimes (number 150)
+      (let* ((producer (kabi:make-producer :conf (conf))) (begun nil)
+             (thread (bordeaux-threads:make-thread
+                      (lambda ()
+                        (catch 'cut
+                          (setf inside t begun t)
+                          (kabi:close producer)
+                          (setf inside nil))))))
+        (push producer producers)
+        (loop until begun)
+        (loop repeat (random 2000) do (bordeaux-threads:current-thread))
+        (ignore-errors
+         (bordeaux-threads:interrupt-thread thread (lambda ()
+                                                     (when inside
+                                                       (setf inside nil)
+                                                       (throw 'cut nil)))))
+        (ignore-errors (bordeaux-threads:join-thread thread))))
+    (dolist (producer producers)
+      (kabi:close producer)             ; those that were cut before it began
+      (is-true (await (lambda ()
+                        (eql kabi-ll:+no-handle+ (kabi::core-handle (kabi::client-core producer)))))))))
