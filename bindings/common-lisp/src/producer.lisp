@@ -219,13 +219,16 @@ kafkabi.report.latency is true.")
       (if (eql (core-handle core) kabi-ll:+no-handle+)
           (setf next (core-events-count core)) ; their futures are given up, and have failed
           (multiple-value-setq (next tasks failures) (complete-reports core first)))
+      (when (and failures (getf (core-handlers core) :error))
+        (setf tasks (nconc (mapcar (lambda (failure) (failure-task core failure)) failures) tasks)))
       (setf (core-tasks core) (nconc tasks (core-tasks core)))
       (when (plusp (meeting-waiting core))
         (wake-all (meeting-waiters core))))
-    (setf (core-events-next core) next)
-    (dolist (failure (nreverse failures))
-      (call-handler core :error (apply #'report-condition core failure)))
     next))
+
+(defun failure-task (core failure)
+  "A task that tells the program of a record without a future that was not delivered."
+  (lambda () (call-handler core :error (apply #'report-condition core failure))))
 
 (declaim (inline fill-delivery))
 (defun fill-delivery (future event code)
