@@ -84,8 +84,27 @@ which the with- macros do."))
   (start-draining-if-asked core)
   client)
 
+(defun call-and-adopt (client core make)
+  "Make CORE, whose handle the function MAKE gives, the inside of CLIENT: not interrupted, so that no handle is
+lost. Conditions are signalled after, with interrupts."
+  (declare (type function make))
+  (let ((failure nil))
+    (kabi-ll:uninterrupted
+      (handler-case (progn (setf (core-handle core) (funcall make))
+                           (adopt client core))
+        (error (condition)
+          (setf failure condition)
+          (release core))))
+    (when failure (error failure))
+    client))
+
 (defun forget-client (core)
-  "What the finalizer does: hand the client over to be ended in the background, and warn."
+  "What the finalizer does: have the client ended by another thread, and the program warned there. Finalizers
+run on one thread for all or inside any, whose locks are not known."
+  (unless (eql (core-handle core) kabi-ll:+no-handle+)
+    (pool-run (lambda () (end-forgotten core)))))
+
+(defun end-forgotten (core)
   (unless (eql (core-handle core) kabi-ll:+no-handle+)
     (let ((state (core-state core)))
       (release core)

@@ -42,11 +42,13 @@ milliseconds since 1970, a principal, and a JSON object of extensions or NIL.
                                    :reportsp reports
                                    :key-serde (check-serde key-serde)
                                    :value-serde (check-serde value-serde))))
-    (setf (core-handle core)
-          (make-handle conf '() (if reports (event-mask handlers :report :request) (event-mask handlers :request))
-                       (lambda (config place details) (kabi-ll:producer-new config place details))
-                       'producer))
-    (adopt producer core)))
+    (call-and-adopt producer core
+                    (lambda ()
+                      (make-handle conf '() (if reports
+                                              (event-mask handlers :report :request)
+                                              (event-mask handlers :request))
+                                   (lambda (config place details) (kabi-ll:producer-new config place details))
+                                   'producer)))))
 
 (defun collect-handlers (&rest handlers)
   "A plist of the kinds that have a function."
