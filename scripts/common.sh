@@ -122,6 +122,9 @@ end_checks() {
   ((FAILED == 0 && PASSED > 0))
 }
 
+# Whether Maven and a JDK 17 or newer are on the PATH.
+have_java() { command -v mvn >/dev/null && javac -version 2>&1 | awk '{ exit !($2 + 0 >= 17) }'; }
+
 # The folder of a JDK that has the Foreign Function API, or nothing.
 new_jdk() {
   local folder release

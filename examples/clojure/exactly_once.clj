@@ -19,9 +19,9 @@
     (produce/trx-offsets producer consumer (consume/next-offsets records))))
 
 (defn copy
-  "Copies until nothing has come for a while; gives how many records were copied. After a transaction that was aborted the
-  records are read again from where the group has committed."
-  [nodes in out id idle-ms]
+  "Copies n records, or those that there are if nothing has come for a while; gives how many were copied. After a transaction
+  that was aborted the records are read again from where the group has committed."
+  [nodes in out id n idle-ms]
   (with-open [producer (produce/make {:nodes nodes, :config {:transactional.id id}, :serializer serialize/edn})
               consumer (consume/make {:nodes        nodes
                                       :config       {:group.id           id
@@ -32,7 +32,7 @@
                                       :listen       [in]})]
     (produce/trx-init producer)
     (loop [copied 0]
-      (if-let [records (consume/poll consumer idle-ms)]
+      (if-let [records (when (< copied n) (consume/poll consumer idle-ms))]
         (recur (+ copied
                   (try
                     (copy-batch producer consumer out records)
@@ -56,12 +56,12 @@
   (with-open [producer (produce/make {:nodes nodes, :serializer serialize/edn})]
     (doseq [n (range 5)]
       (produce/commit producer {:topic in, :key n, :value {:total n}})))
-  (println "copied" (copy nodes in out id 5000))
+  (println "copied" (copy nodes in out id 5 30000))
   (with-open [consumer (consume/make {:nodes        nodes
                                       :config       {:isolation.level :read_committed, :auto.offset.reset :earliest}
                                       :deserializer deserialize/edn
                                       :listen       [[out 0]]})]
-    (into [] (map (comp :total :value)) (consume/records consumer {:idle-ms 5000}))))
+    (into [] (comp (map (comp :total :value)) (take 5)) (consume/records consumer {:idle-ms 30000}))))
 
 (when-let [nodes (and (not (System/getProperty "kafkabi.tests")) (first *command-line-args*))]
   (println (run [nodes] "exactly-once-in" "exactly-once-out" "exactly-once")))

@@ -1,4 +1,5 @@
-/* The example that copies each record exactly once, killed again and again. Profiles: single */
+/* The example that copies each record exactly once, killed again and again. Profiles: single
+   Time goes into restarts, which are not done twice. Modes: plain */
 #include "real.h"
 
 enum { RECORDS = 20000, PARTITIONS = 3, KILLS = 20, KEYS = 7 };

@@ -1,4 +1,5 @@
-/* The leader of partitions is killed under load; with acks=all nothing is lost. Profiles: three */
+/* The leader of partitions is killed under load; with acks=all nothing is lost. Profiles: three
+   Time goes into the brokers, which are not killed twice. Modes: plain */
 #include "load.h"
 
 static void *kill_node(void *node) {

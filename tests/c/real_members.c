@@ -1,6 +1,7 @@
 /* Members of a group by the protocol of KIP-848 that drop out and come back: one that polls too seldom, and one whose process
    stood still for longer than its session. Another member has their partitions meanwhile; they are told that theirs are lost,
-   and have a share again after. Profiles: single */
+   and have a share again after. Profiles: single
+   Time goes into time-outs, which are not waited for twice. Modes: plain */
 #include "real.h"
 
 enum { PARTITIONS = 4 };

@@ -1,4 +1,5 @@
-/* A broker that dies at once and comes back while records are under way, and consumers that die. Profiles: single */
+/* A broker that dies at once and comes back while records are under way, and consumers that die. Profiles: single
+   Time goes into restarts, which are not done twice. Modes: plain */
 #include "load.h"
 
 static void *kill_and_start(void *unused) {

@@ -33,8 +33,8 @@
            (java.util.concurrent ScheduledExecutorService ScheduledThreadPoolExecutor ThreadFactory TimeUnit)
            (java.util.regex Pattern)
            (kafkabi.impl.consumer Consumer)
-           (org.kafkabi Admin CommitCallback TopicPartition)
-           (org.kafkabi.errors WakeupException)))
+           (org.kafkabi Admin CommitCallback KafkaException TopicPartition)
+           (org.kafkabi.errors InterruptException)))
 
 (set! *warn-on-reflection* true)
 
@@ -398,11 +398,22 @@
                      (newThread [_ task] (doto (Thread. task "kafkabi-safely") (.setDaemon true)))))
            (.setRemoveOnCancelPolicy true))))
 
-(defn- forget-wakeup [c]
-  (try
-    (.lag (java c) [])
-    (catch WakeupException _ nil)
-    (catch IllegalStateException _ nil))) ; closed by the body
+(defn- forget-wakeup
+  "Takes back a wake-up that no call has met. Never throws, for it would hide what the body has given or thrown; an interrupt
+  is left for the next call."
+  [c]
+  (loop [interrupted? false]
+    (let [interrupted? (or (Thread/interrupted) interrupted?)
+          again?       (try
+                         (.lag (java c) []) ; waits for nothing, but meets the wake-up
+                         false
+                         (catch InterruptException _ true)
+                         (catch KafkaException _ false)
+                         (catch IllegalStateException _ false))] ; closed by the body
+      (if again?
+        (recur true)
+        (when interrupted?
+          (.interrupt (Thread/currentThread)))))))
 
 (defn call-safely
   "Calls a function without arguments, and unblocks the consumer if it takes longer; what `safely` expands to. A wake-up

@@ -235,7 +235,21 @@
         (is= "no" (ex-message (throws (consume/safely c 60000 (throw (ex-info "no" {}))))))
         (testing "a wake-up that met no call is taken back"
           (is= :slow (consume/safely c 0 (do (Thread/sleep 50) :slow)))
-          (is (nil? (consume/poll c 0)))))
+          (is (nil? (consume/poll c 0))))
+        (testing "an interrupt hides neither what the body gives nor what it throws, and is left for the next call"
+          (let [late    (fn [end] (fn []
+                                    (let [until (+ (System/nanoTime) 50000000)]
+                                      (while (neg? (- (System/nanoTime) until))))
+                                    (.interrupt (Thread/currentThread))
+                                    (end)))
+                safely  (fn [end] (consume/call-safely c 0 (late end)))
+                results @(future
+                           [(safely (constantly :slow))
+                            (Thread/interrupted)
+                            (ex-message (throws (safely #(throw (ex-info "no" {})))))
+                            (Thread/interrupted)
+                            (consume/poll c 0)])]
+            (is= [:slow true "no" true nil] results))))
       (testing "an interrupt"
         (let [thrown (promise)
               thread (Thread. (fn [] (deliver thrown (throws (consume/poll c)))))]

@@ -51,8 +51,16 @@
     (is (> (count (filter second (steps text))) 10))
     (walk text)))
 
+(defn- blocks [file]
+  (map second (re-seq #"(?s)```clojure\n(.*?)```" (slurp file))))
+
 (deftest guide
-  (let [guide  (slurp (io/file (System/getProperty "kafkabi.tests") "../../../README.md"))
-        blocks (map second (re-seq #"(?s)```clojure\n(.*?)```" guide))]
+  (let [blocks (blocks (io/file (System/getProperty "kafkabi.tests") "../../../README.md"))]
     (is (> (count blocks) 5))
     (walk (str/join "\n" (remove (fn [block] (str/includes? block ":mvn/version")) blocks)))))
+
+(deftest readme-of-the-repository
+  (let [[block :as blocks] (blocks (example "../../README.md"))]
+    (is= 1 (count blocks))
+    (is= 2 (count (filter second (steps block))))
+    (walk block)))

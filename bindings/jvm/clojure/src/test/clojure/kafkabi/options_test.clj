@@ -64,6 +64,30 @@
   (testing "the exception that programs of Kafka's know is the cause"
     (is (instance? ConfigException (ex-cause (throws (consume/make {:config {:key.deserializer "x"}})))))))
 
+(deftest secrets-are-not-shown
+  (doseq [wrong [{:config {:sasl.password (Object.)}}
+                 {:config {"sasl.jaas.config" "org.x.PlainLoginModule hush-hush"}}
+                 {:config {:sasl.jaas.config ["hush-hush" {}]}}
+                 {:config {:ssl.keystore.password ["hush-hush" nil]}}
+                 {:config {:ssl.truststore.password "hush-hush"}}
+                 {:config {:ssl.key.pem {"hush-hush" 1}}}
+                 {:config {:sasl.pasword "hush-hush"}}
+                 {:config {"ssl.key.pen" "hush-hush"}}
+                 {:config {1 "a", :sasl.password "hush-hush"}}
+                 {:config ["sasl.password" "hush-hush"]}
+                 {:config [[:sasl.password "hush-hush"]]}
+                 {:confg {:sasl.oauthbearer.client.secret "hush-hush"}}
+                 {:sasl.password "hush-hush"}
+                 [:config {:sasl.password "hush-hush"}]]
+          make  [produce/make consume/make admin/make]]
+    (let [exception (throws (make wrong))]
+      (is= :bad-argument (:kafkabi/error (ex-data exception)))
+      (doseq [exception (take-while some? (iterate ex-cause exception))]
+        (is (not (str/includes? (str (ex-message exception) (ex-data exception)) "hush-hush")) (pr-str wrong)))))
+  (testing "what is no secret is"
+    (is= {:client.id "a", 1 "b", :sasl.password "[redacted]"}
+         (:given (problem #(produce/make {:config {:client.id "a", 1 "b", :sasl.password "c"}}))))))
+
 (deftest options-may-be-nil-and-absent
   (doseq [make [produce/make consume/make admin/make]
           opts [nil {} {:nodes nil, :config nil} {:config {:client.id nil}}]]

@@ -48,9 +48,12 @@
      (let [~topic (make-topic ~a ~partitions)]
        ~@body)))
 
-(defn- committed-values [topic]
+(defn- committed-values
+  "The values of a topic's committed records, of which there are so many: waits for these, and a while for more."
+  [topic n]
   (with-open [c (consumer (nodes) {:isolation.level :read_committed, :enable.auto.commit false} {:listen [[topic 0]]})]
-    (into [] (map :value) (consume/records c {:idle-ms 3000}))))
+    (let [values (map :value (receive c n))]
+      (into (vec values) (map :value) (consume/poll c 1000)))))
 
 (defreal transactions
   (with-topic [a topic 1]
@@ -66,7 +69,7 @@
       (produce/trx-abort p)
       (produce/with-transaction p
         (produce/commit p {:topic topic, :value :committed-too})))
-    (is= [:committed :committed-too] (committed-values topic))
+    (is= [:committed :committed-too] (committed-values topic 2))
     (testing "whoever reads uncommitted records sees all of them"
       (with-open [c (consumer (nodes) nil {:listen [[topic 0]]})]
         (is= [:committed :aborted :aborted-too :committed-too] (map :value (receive c 4)))))))
@@ -83,7 +86,7 @@
           (produce/with-transaction second-one (produce/commit second-one {:topic topic, :value 2})))
         (let [exception (throws (produce/trx-commit first-one))]
           (is (error/fatal? exception))))
-      (is= [2] (committed-values topic)))))
+      (is= [2] (committed-values topic 1)))))
 
 (defreal consume-transform-produce
   (with-topic [a in 1]
@@ -119,7 +122,7 @@
         (testing "by the group's id alone"
           (produce/with-transaction p
             (produce/trx-offsets p (fresh "other") {[in 0] 3}))))
-      (is= (map (fn [i] (* i i)) (range 10)) (committed-values out)))))
+      (is= (map (fn [i] (* i i)) (range 10)) (committed-values out 10)))))
 
 (defreal offsets-by-time
   (with-topic [a topic 2]

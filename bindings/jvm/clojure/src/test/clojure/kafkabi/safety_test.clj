@@ -70,6 +70,24 @@
         (is (some? (get-in (first got) [:errors :value])))
         (is= 1 (:value (second got)))))))
 
+(deftest errors-that-tell-of-the-record-are-poison-too
+  (with-cluster [cluster {"t" 1}]
+    (send-texts cluster [[nil "assert"] [nil "class"] [nil "fine"] [nil "memory"]])
+    (with-open [c (consumer cluster {:enable.auto.commit false}
+                            {:listen             [["t" 0]]
+                             :poison             :data
+                             :deserializer-value (fn [_ ^bytes data]
+                                                   (case (String. data)
+                                                     "assert" (assert (nil? data))
+                                                     "class"  (throw (NoClassDefFoundError. "gone.Type"))
+                                                     "memory" (throw (OutOfMemoryError. "as thrown by a test"))
+                                                     "fine"   1))})]
+      (let [got (into [] (take 3) (consume/records c))]
+        (is= [AssertionError NoClassDefFoundError nil]
+             (map (fn [record] (some-> (get-in record [:errors :value :exception]) ex-cause class)) got))
+        (is= 1 (:value (peek got))))
+      (is (instance? OutOfMemoryError (throws (consume/poll c long-ms)))))))
+
 (deftest key-and-value-have-their-own-deserializers
   (with-cluster [cluster {"t" 1}]
     (send-texts cluster [["k" "1"]])

@@ -18,7 +18,8 @@
     (send-all cluster "t" (range 100))
     (with-open [c (reader cluster)]
       (testing "all that is there"
-        (is= (range 100) (into [] (map :value) (consume/records c {:idle-ms 3000}))))
+        (is= (range 100) (into [] (comp (map :value) (take 100)) (consume/records c {:idle-ms long-ms})))
+        (is= [] (into [] (consume/records c {:idle-ms 0}))))
       (consume/rewind c)
       (testing "early ends of transducers and of reduced"
         (is= [0 2 4] (into [] (comp (map :value) (filter even?) (take 3)) (consume/records c {:idle-ms long-ms})))
@@ -86,7 +87,12 @@
           (consume/commit-sync c)
           (is= handled (consume/committed c "t" 0)))
         (testing "the rest, until nothing comes"
-          (is= (range handled 20) (map :value (into [] cat (consume/batches c {:idle-ms 3000}))))
+          (is= (range handled 20)
+               (reduce (fn [values batch]
+                         (let [values (into values (map :value) batch)]
+                           (if (< (count values) (- 20 handled)) values (reduced values))))
+                       [] (consume/batches c {:idle-ms long-ms})))
+          (is= [] (into [] (consume/batches c {:idle-ms 0})))
           (consume/commit-sync c)
           (is= 20 (consume/committed c "t" 0)))))))
 
@@ -103,7 +109,7 @@
   (with-cluster [cluster {"t" 1}]
     (send-all cluster "t" (range 10))
     (with-open [c (reader cluster)]
-      (let [records (consume/poll-seq c 3000)]
+      (let [records (consume/poll-seq c long-ms)]
         (is (not (realized? records)))
         (is= [0 1 2] (mapv :value (take 3 records)))
         (consume/commit-sync c)
@@ -111,7 +117,7 @@
         (testing "what was not reached is read again"
           (is= 3 (:value (first (consume/poll c long-ms)))))
         (consume/rewind c)
-        (is= (range 10) (map :value (consume/poll-seq c 3000)))
+        (is= (range 10) (map :value (take 10 (consume/poll-seq c long-ms))))
         (is (nil? (seq (consume/poll-seq c 0)))))
       (testing "a sequence that was left goes on by a poll of its own"
         (consume/rewind c)
@@ -169,6 +175,22 @@
           (consume/listen c [["t" partition]])
           (consume/rewind c)
           (is= (map vector (repeat partition) (range 5)) (map (juxt :partition :value) (receive c 5))))))))
+
+(deftest what-is-left-over-outlives-a-poll-that-is-cut-short
+  (with-cluster [cluster {"t" 1}]
+    (send-all cluster "t" (range 5))
+    (doseq [cut-short! [(fn [_] (.interrupt (Thread/currentThread))) consume/unblock]]
+      (with-open [c (reader cluster)]
+        (is= [0] (into [] (comp (map :value) (take 1)) (consume/records c)))
+        (consume/pause c "t" 0)
+        (cut-short! c)
+        (is (some? (throws (consume/poll c 0))))
+        (Thread/interrupted)
+        (is (nil? (consume/poll c 0)))
+        (consume/commit-sync c)
+        (is= 1 (consume/committed c "t" 0))
+        (consume/resume c)
+        (is= [1 2 3 4] (map :value (receive c 4)))))))
 
 (deftest a-wider-subscription-loses-nothing
   (doseq [assignor ["range" "cooperative-sticky"]]

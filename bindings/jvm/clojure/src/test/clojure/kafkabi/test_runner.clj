@@ -1,6 +1,7 @@
 (ns kafkabi.test-runner
   "Runs the Clojure tests, prints one line a test, and ends with \"N passed, N failed\". The counts go to a report that
-  scripts/test-jvm reads with those of the Java tests. An argument runs only the tests whose full name has that text in it."
+  scripts/test-jvm reads with those of the Java tests. An argument runs only the tests whose full name has that text in it, or
+  one of several with commas between."
   (:require [clojure.java.io :as io]
             [clojure.string :as str]
             [clojure.test :as t])
@@ -47,22 +48,28 @@
   (require namespace)
   (sort-by (comp :line meta) (filter (comp :test meta) (vals (ns-interns namespace)))))
 
-(defn- write-report [folder counts]
-  (let [file (io/file folder "TEST-kafkabi-clojure.xml")
-        {:keys [passed failed skipped] :or {passed 0, failed 0, skipped 0}} counts]
+(defn- write-report
+  "Counts, and the names of tests that were skipped, as surefire writes them; a file for each JDK."
+  [folder results]
+  (let [file    (io/file folder (str "TEST-kafkabi-clojure-" (.feature (Runtime/version)) ".xml"))
+        counts  (frequencies (map second results))
+        skipped (for [[v result] results :when (= :skipped result)]
+                  (format "  <testcase name=\"%s\" classname=\"%s\">%n    <skipped message=\"it needs real brokers\"/>%n  </testcase>%n"
+                          (:name (meta v)) (ns-name (:ns (meta v)))))]
     (io/make-parents file)
-    (spit file (format "<testsuite name=\"kafkabi-clojure\" tests=\"%d\" errors=\"0\" failures=\"%d\" skipped=\"%d\"></testsuite>%n"
-                       (+ passed failed skipped) failed skipped))))
+    (spit file (format "<testsuite name=\"kafkabi-clojure\" tests=\"%d\" errors=\"0\" failures=\"%d\" skipped=\"%d\">%n%s</testsuite>%n"
+                       (count results) (:failed counts 0) (:skipped counts 0) (str/join skipped)))))
 
-(defn -main [& [text]]
-  (let [wanted (if (or (nil? text) (= "." text)) "" text)
-        chosen (for [namespace namespaces
-                     v         (tests-of namespace)
-                     :when     (str/includes? (str (symbol v)) wanted)]
-                 v)
-        counts (frequencies (mapv run-var chosen))]
+(defn -main [& [texts]]
+  (let [wanted  (if (or (nil? texts) (= "." texts)) [""] (str/split texts #","))
+        chosen  (for [namespace namespaces
+                      v         (tests-of namespace)
+                      :when     (some (partial str/includes? (str (symbol v))) wanted)]
+                  v)
+        results (mapv (juxt identity run-var) chosen)
+        counts  (frequencies (map second results))]
     (when-let [folder (System/getProperty "kafkabi.reports")]
-      (write-report folder counts))
+      (write-report folder results))
     (when (:skipped counts)
       (println (:skipped counts) "SKIPPED, which need real brokers: scripts/test-jvm says how"))
     (println (str (:passed counts 0) " passed, " (:failed counts 0) " failed"))

@@ -152,8 +152,9 @@
             (drop-current! c)
 
             (some (fn [partition] (.containsKey ^Map (left remaining) partition)) (.paused (java c)))
-            (do (drop-current! c)
-                (seek-back! c remaining))
+            (do (mark! c) ; what was handed out, while the native client still counts it
+                (seek-back! c remaining) ; may be cut short: then the next poll finds what is left over as it was
+                (drop-current! c))
 
             :else
             (do (.lag (java c) [])
@@ -237,15 +238,24 @@
 
 ;; ---- records ----
 
+(defn- poison?
+  "Whether what a deserializer throws tells of its record: a failed :pre, bytes nested too deep, or data that names a class
+  that is not there do, though they are Errors; a machine out of memory does not."
+  [throwable]
+  (or (instance? Exception throwable)
+      (instance? AssertionError throwable)
+      (instance? LinkageError throwable)
+      (instance? StackOverflowError throwable)))
+
 (defn- read-part [^Consumer c f ^Record record part data]
   (try
     (if (serde/headers? f)
       (f (.topic record) (.headers record) data)
       (f (.topic record) data))
-    (catch Exception exception
-      (throw (serde/deserialization-error (.topic record) (.partition record) (.offset record) part exception)))
-    (catch StackOverflowError exception
-      (throw (serde/deserialization-error (.topic record) (.partition record) (.offset record) part exception)))))
+    (catch Throwable throwable
+      (throw (if (poison? throwable)
+               (serde/deserialization-error (.topic record) (.partition record) (.offset record) part throwable)
+               throwable)))))
 
 (defn- as-map [^Record record k v]
   {:topic          (.topic record)

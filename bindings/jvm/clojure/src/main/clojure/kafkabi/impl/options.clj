@@ -34,16 +34,45 @@
       (when (<= (distance given (text best)) (max 2 (quot (count given) 3)))
         best))))
 
+(defn- secret?
+  "Whether a name may be that of a password, a private key or the like; a text among others only if it begins as theirs do."
+  ([x] (secret? x #"(?i)pass?w|passphrase|secret|jaas|key\.pem|keystore\.key"))
+  ([x pattern] (and (or (instance? clojure.lang.Named x) (string? x))
+                    (some? (re-find pattern (name x))))))
+
+(defn- redact
+  "A value as errors may show it: what stands after the name of a secret, in maps and in lists, is not shown."
+  [x]
+  (letfn [(item [before x]
+            (if (if (string? before) (secret? before #"(?i)^s(as|s)l\..*(pass?w|secret|jaas|key)") (secret? before))
+              "[redacted]"
+              (redact x)))]
+    (cond (record? x)     x
+          (map? x)        (into {} (map (fn [[k v]] [(redact k) (if (secret? k) "[redacted]" (redact v))])) x)
+          (set? x)        (into #{} (map redact) x)
+          (sequential? x) (let [items (take 1000 x)] ; it may have no end
+                            (mapv item (cons nil items) items))
+          :else           x)))
+
+(defn- shown [option given]
+  (if (some secret? (if (vector? option) option [option]))
+    "[redacted]"
+    (redact given)))
+
 (defn fail!
-  "Throws the ex-info of a wrong option or argument."
+  "Throws the ex-info of a wrong option or argument. Secrets in :given are not shown."
   ([message data] (fail! message data nil))
-  ([message data exception]
-   (throw (ex-info message (assoc data :kafkabi/error :bad-argument) exception))))
+  ([message {:keys [option given] :as data} exception]
+   (throw (ex-info message
+                   (cond-> (assoc data :kafkabi/error :bad-argument)
+                     (contains? data :given) (assoc :given (shown option given)))
+                   exception))))
 
 (defn wrong!
   "Throws for an argument that is not as expected."
   [option given expected]
-  (fail! (str (if (keyword? option) (str "the option " option) option) " is " (pr-str given) ": expected " expected)
+  (fail! (str (if (keyword? option) (str "the option " option) option) " is " (pr-str (shown option given))
+              ": expected " expected)
          {:option option, :given given, :expected expected}))
 
 ;; ---- what options may be ----
@@ -147,7 +176,9 @@
         (let [known? (contains? @properties property)
               near   (when-not known? (nearest property (concat (keys @properties) names-of-java)))]
           (fail! (.getMessage exception)
-                 (cond-> {:option [:config k], :given value, :expected (or (expected-of property) (.getMessage exception))}
+                 (cond-> {:option   [:config k]
+                          :given    (shown near value) ; a name that is not known may be a password's, misspelt
+                          :expected (or (expected-of property) (.getMessage exception))}
                    near (assoc :nearest near))
                  exception))))))
 

@@ -24,7 +24,7 @@ import org.kafkabi.errors.InterruptException;
  *
  * <p>Safe for use by any number of threads. Futures are completed on the admin's event thread: what depends on them
  * should be short, and must not wait for another request. What fails for one topic, group or partition fails its future
- * alone, by a {@link KafkaException}.
+ * alone, by a {@link KafkaException}. Requests under way keep their admin, also if the program has forgotten it.
  *
  * <p>{@link #request} makes any operation of api/admin.schema.json with maps for documents; the other methods are
  * the same with types.
@@ -61,10 +61,20 @@ public final class Admin implements AutoCloseable {
 
     private Admin(long handle, String name, Listeners listeners, int timeoutMs, Object host) {
         this.whole = null;
-        this.core = new AdminCore(handle, name, listeners);
+        this.core = core(handle, name, listeners);
         this.cleanable = Reaper.register(this, core::abandon);
         this.timeoutMs = timeoutMs;
         this.host = host;
+    }
+
+    private static AdminCore core(long handle, String name, Listeners listeners) {
+        try {
+            return new AdminCore(handle, name, listeners);
+        } catch (Throwable failure) {
+            // No memory or no thread for it: nobody else would free the native client.
+            KABI.kabi_admin_free(handle);
+            throw failure;
+        }
     }
 
     private static long make(Config config) {
@@ -115,12 +125,12 @@ public final class Admin implements AutoCloseable {
      */
     public CompletableFuture<Map<String, Object>> request(String operation, Map<String, ?> arguments, Duration timeout) {
         long millis = Blocking.millis(timeout);
-        return core.request(operation, Json.write(arguments), (int) Math.min(Integer.MAX_VALUE, millis));
+        return core.request(this, operation, Json.write(arguments), (int) Math.min(Integer.MAX_VALUE, millis));
     }
 
     /** As {@link #request(String, Map, Duration)}, with {@code default.api.timeout.ms}. */
     public CompletableFuture<Map<String, Object>> request(String operation, Map<String, ?> arguments) {
-        return core.request(operation, Json.write(arguments), timeoutMs);
+        return core.request(this, operation, Json.write(arguments), timeoutMs);
     }
 
     /**

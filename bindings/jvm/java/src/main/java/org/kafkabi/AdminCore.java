@@ -5,6 +5,7 @@ import java.lang.System.Logger.Level;
 import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -24,7 +25,10 @@ final class AdminCore extends EventPump {
 
     final long handle;
     private final AtomicBoolean closed = new AtomicBoolean();
-    private final Map<Long, CompletableFuture<Map<String, Object>>> requests = new HashMap<>();
+    private final Map<Long, Request> requests = new HashMap<>();
+
+    /** A request under way, which keeps its admin and the client below it reachable. */
+    private record Request(CompletableFuture<Map<String, Object>> future, Admin admin) {}
 
     AdminCore(long handle, String name, Listeners listeners) {
         super("admin", name, listeners);
@@ -39,7 +43,7 @@ final class AdminCore extends EventPump {
     }
 
     /** Begins a request; its future is completed on this thread, or by CLOSED at the end. */
-    CompletableFuture<Map<String, Object>> request(String operation, String arguments, int timeoutMs) {
+    CompletableFuture<Map<String, Object>> request(Admin admin, String operation, String arguments, int timeoutMs) {
         checkOpen();
         ByteBuffer name = Memory.text(operation);
         ByteBuffer json = Memory.text(arguments);
@@ -49,8 +53,9 @@ final class AdminCore extends EventPump {
             try (Scratch scratch = Scratch.take()) {
                 scratch.check(KABI.kabi_admin_start(handle, Memory.address(name), Memory.address(json), timeoutMs,
                         Constants.KABI_OUTCOME_EVENT, scratch.out(0), scratch.error()));
-                requests.put(scratch.longOut(0), future);
+                requests.put(scratch.longOut(0), new Request(future, admin));
             } finally {
+                Reference.reachabilityFence(admin);
                 Reference.reachabilityFence(name);
                 Reference.reachabilityFence(json);
             }
@@ -74,13 +79,14 @@ final class AdminCore extends EventPump {
     @Override
     @SuppressWarnings("unchecked")
     void answered(long number, int code, int flags, String document) {
-        CompletableFuture<Map<String, Object>> future;
+        Request request;
         synchronized (requests) {
-            future = requests.remove(number);
+            request = requests.remove(number);
         }
-        if (future == null) {
+        if (request == null) {
             return;
         }
+        CompletableFuture<Map<String, Object>> future = request.future();
         Map<String, Object> answer = (Map<String, Object>) Json.parse(document);
         if (code == Constants.KABI_STATUS_OK) {
             future.complete(answer);
@@ -95,12 +101,12 @@ final class AdminCore extends EventPump {
     @Override
     void ended() {
         KABI.kabi_admin_free(handle);
-        Map<Long, CompletableFuture<Map<String, Object>>> left;
+        List<Request> left;
         synchronized (requests) {
-            left = new HashMap<>(requests);
+            left = List.copyOf(requests.values());
             requests.clear();
         }
-        left.values().forEach(future -> future.completeExceptionally(
+        left.forEach(request -> request.future().completeExceptionally(
                 Failures.failure(Constants.KABI_STATUS_CLOSED, KafkaException.OUTCOME_UNKNOWN)));
     }
 

@@ -197,13 +197,19 @@ final class Blocking {
 
         static Future<Integer> submit(Callable<Integer> call) {
             Kabi.enter();
-            return THREADS.submit(() -> {
-                try {
-                    return call.call();
-                } finally {
-                    Kabi.leave();
-                }
-            });
+            try {
+                return THREADS.submit(() -> {
+                    try {
+                        return call.call();
+                    } finally {
+                        Kabi.leave();
+                    }
+                });
+            } catch (Throwable none) {
+                // The system has no thread to give: the task does not run, and an unload must not wait for it.
+                Kabi.leave();
+                throw none;
+            }
         }
     }
 

@@ -39,8 +39,8 @@ public final class Consumer implements AutoCloseable {
         core = new ConsumerCore(config);
         cleanable = Reaper.register(this, core::abandon);
         group = new ConsumerGroup(core);
-        offsets = new ConsumerOffsets(core);
-        poll = new ConsumerPoll(core, group);
+        offsets = new ConsumerOffsets(core, this);
+        poll = new ConsumerPoll(core, group, offsets);
     }
 
     /** Makes a consumer from properties, as {@link Config#of(Map)} takes them. */
@@ -74,9 +74,16 @@ public final class Consumer implements AutoCloseable {
         group.subscribe(List.of("^(" + pattern.pattern() + ")$"), listener);
     }
 
-    /** Leaves the group, or gives up the partitions that were assigned. The listener is told. */
+    /**
+     * Leaves the group, or gives up the partitions that were assigned. The listener is told. As with {@link #close()}, the
+     * records of the last poll don't count as handled by it.
+     */
     public void unsubscribe() {
-        poll.unsubscribe();
+        try {
+            poll.unsubscribe();
+        } finally {
+            Reference.reachabilityFence(this);
+        }
     }
 
     /** The names subscribed to; patterns begin with '^'. */
@@ -143,7 +150,8 @@ public final class Consumer implements AutoCloseable {
     /**
      * Polls and hands records to a function, one by one, until it returns false or no record has come for so long. A
      * record is handled when the function has returned from it, and only then may be committed; what was polled and not
-     * handed out is read again by the next poll. An exception of the function's comes through: its record is not handled.
+     * handed out is read again by the next poll, also after an interrupt or a wakeup. An exception of the function's comes
+     * through: its record is not handled. The function may commit, but not poll; nor may other threads meanwhile.
      *
      * @return how many records were handed out and handled
      */
@@ -155,8 +163,15 @@ public final class Consumer implements AutoCloseable {
         }
     }
 
-    /** Says that the first `count` records of a batch are handled, which takes nothing back. */
+    /**
+     * Says that the first `count` records of a batch are handled, which takes nothing back.
+     *
+     * @throws IllegalArgumentException if the batch has fewer
+     */
     public void handled(RecordBatch batch, int count) {
+        if (count < 0 || count > batch.count()) {
+            throw new IllegalArgumentException(count + " records of a batch of " + batch.count() + " can't be handled");
+        }
         core.handled(batch.number, batch.entries(count));
     }
 
@@ -397,7 +412,7 @@ public final class Consumer implements AutoCloseable {
     /**
      * Tells the listener that the partitions go, commits what is handled (if commits are automatic) and leaves the group,
      * all within this time; the rest goes on in the background. The records of the last poll don't count as handled unless
-     * that was said, since what closes may be a failure: call {@link #commit()} before, or {@link #handled}.
+     * that was said, since what closes may be a failure: call {@link #commit()} before, or {@link #handled}. A second close waits for the first.
      *
      * @throws org.kafkabi.errors.TimeoutException if it took longer; the message says if offsets are not saved
      */

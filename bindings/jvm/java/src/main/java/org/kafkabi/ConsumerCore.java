@@ -2,9 +2,11 @@ package org.kafkabi;
 
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
+import java.lang.ref.Reference;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -24,6 +26,10 @@ final class ConsumerCore {
     private static final int EVENTS = Constants.KABI_EVENT_ERROR | Constants.KABI_EVENT_LOG
             | Constants.KABI_EVENT_STATISTICS | Constants.KABI_EVENT_TOKEN | Constants.KABI_EVENT_COMMIT
             | Constants.KABI_EVENT_THROTTLE | Constants.KABI_EVENT_REQUEST;
+
+    /** The native client waits for a word of what is handled: what polls and each() count is counted here. */
+    private static final Map<String, String> FORCED =
+            Map.of("kafkabi.assignment", "apply", "kafkabi.handled", "explicit");
 
     final long handle;
     final TopicNumbers topics;
@@ -46,7 +52,7 @@ final class ConsumerCore {
         handledByPoll = !"explicit".equals(config.get("kafkabi.handled"));
         offsetReset = config.get("auto.offset.reset");
         hasGroup = config.get("group.id") != null;
-        long nativeConfig = config.toNative(EVENTS, Map.of("kafkabi.assignment", "apply"));
+        long nativeConfig = config.toNative(EVENTS, FORCED);
         try (Scratch scratch = Scratch.take()) {
             scratch.check(KABI.kabi_consumer_new(nativeConfig, scratch.out(0), scratch.error()));
             handle = scratch.longOut(0);
@@ -57,8 +63,14 @@ final class ConsumerCore {
                 (text, out, error) -> KABI.kabi_consumer_topic(handle, text, out, error),
                 (topic, buffer, size, length, error) ->
                         KABI.kabi_consumer_topic_name(handle, topic, buffer, size, length, error));
-        events = new Events(handle, config.properties().getOrDefault("client.id", ""), config.listeners(), topics);
-        events.start();
+        try {
+            events = new Events(handle, config.properties().getOrDefault("client.id", ""), config.listeners(), topics);
+            events.start();
+        } catch (Throwable failure) {
+            // No memory or no thread for it: nobody else would free the native client.
+            KABI.kabi_consumer_free(handle);
+            throw failure;
+        }
     }
 
     Duration apiTimeout() {
@@ -98,10 +110,14 @@ final class ConsumerCore {
     /** Makes a call that waits for brokers, with the time that is left, so that wake-ups and interrupts end it. */
     void await(Deadline deadline, String late, Scratch scratch, Slice call) {
         checkOpen();
-        int status = Blocking.whole(deadline, woken::get, () -> KABI.kabi_consumer_wake(handle, 0), call);
-        if (status == Constants.KABI_STATUS_INTERRUPTED) {
-            checkWakeup();
-        }
+        int status;
+        do {
+            status = Blocking.whole(deadline, woken::get, () -> KABI.kabi_consumer_wake(handle, 0), call);
+            if (status == Constants.KABI_STATUS_INTERRUPTED) {
+                checkWakeup();
+            }
+            // Else another thread that waits here was ended by the wakeup, which ends one call.
+        } while (status == Constants.KABI_STATUS_INTERRUPTED);
         if (status == Constants.KABI_STATUS_TIMED_OUT) {
             throw new TimeoutException(late, status, scratch.flags(), null);
         }
@@ -167,13 +183,29 @@ final class ConsumerCore {
                     scratch.check(KABI.kabi_consumer_commit_async(
                             consumer, array.addressOrNull(), array.capacity(), scratch.out(0), scratch.error()));
                     commits.put(scratch.longOut(0), new Waiting(offsets, callback));
+                } finally {
+                    Reference.reachabilityFence(array);
                 }
             }
         }
 
+        /** Commits whose events were lost with the client fail too, so that nobody waits for ever. */
         @Override
         void ended() {
             KABI.kabi_consumer_free(consumer);
+            List<Waiting> left;
+            synchronized (commits) {
+                left = List.copyOf(commits.values());
+                commits.clear();
+            }
+            for (Waiting waiting : left) {
+                try {
+                    waiting.callback().onCompletion(waiting.offsets(),
+                            Failures.failure(Constants.KABI_STATUS_CLOSED, KafkaException.OUTCOME_UNKNOWN));
+                } catch (RuntimeException | Error thrown) {
+                    logger.log(Level.ERROR, "a commit's callback threw an exception", thrown);
+                }
+            }
         }
 
         @Override

@@ -9,6 +9,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.kafkabi.Blocking.Deadline;
+import org.kafkabi.Blocking.Slice;
 import org.kafkabi.errors.NoOffsetForPartitionException;
 import org.kafkabi.lowlevel.Constants;
 import org.kafkabi.lowlevel.Memory;
@@ -22,15 +23,27 @@ final class ConsumerOffsets {
 
     private final ConsumerCore core;
 
-    ConsumerOffsets(ConsumerCore core) {
+    /** Kept reachable while a call of it waits. */
+    private final Consumer consumer;
+
+    ConsumerOffsets(ConsumerCore core, Consumer consumer) {
         this.core = core;
+        this.consumer = consumer;
+    }
+
+    private void await(Deadline deadline, String late, Scratch scratch, Slice call) {
+        try {
+            core.await(deadline, late, scratch, call);
+        } finally {
+            Reference.reachabilityFence(consumer);
+        }
     }
 
     /** Commits these; none stands for all that is handled. */
     void commit(Map<TopicPartition, OffsetAndMetadata> offsets, Deadline deadline) {
         Partitions array = array(offsets);
         try (Scratch scratch = Scratch.take()) {
-            core.await(deadline, "the commit was not answered in time", scratch, timeout ->
+            await(deadline, "the commit was not answered in time", scratch, timeout ->
                     KABI.kabi_consumer_commit(
                             core.handle, array.addressOrNull(), array.capacity(), timeout, scratch.error()));
         } finally {
@@ -81,7 +94,7 @@ final class ConsumerOffsets {
             ByteBuffer bytes = Memory.allocate(size[0]);
             try (Scratch scratch = Scratch.take()) {
                 boolean[] tooSmall = {false};
-                core.await(deadline, "the committed offsets were not answered in time", scratch, timeout -> {
+                await(deadline, "the committed offsets were not answered in time", scratch, timeout -> {
                     int status = KABI.kabi_consumer_committed(core.handle, array.address(), array.capacity(), timeout,
                             Memory.address(bytes), size[0], scratch.out(0), scratch.error());
                     tooSmall[0] = status == Constants.KABI_STATUS_BUFFER_TOO_SMALL;
@@ -120,17 +133,38 @@ final class ConsumerOffsets {
             return;
         }
         try (Scratch scratch = Scratch.take()) {
-            core.await(Deadline.in(core.apiTimeout()), "the seek did not end in time", scratch, timeout ->
+            await(Deadline.in(core.apiTimeout()), "the seek did not end in time", scratch, timeout ->
                     KABI.kabi_consumer_seek(core.handle, array.address(), array.capacity(), timeout, scratch.error()));
         } finally {
             Reference.reachabilityFence(array);
         }
     }
 
+    /** A seek that wake-ups and interrupts don't end: records that were not handed out would be passed over. */
+    void seekBack(Map<TopicPartition, Long> offsets) {
+        Partitions array = longs(offsets);
+        if (array.capacity() == 0) {
+            return;
+        }
+        Deadline deadline = Deadline.in(core.apiTimeout());
+        try (Scratch scratch = Scratch.take()) {
+            int status;
+            do {
+                status = Blocking.call(timeout -> KABI.kabi_consumer_seek(
+                        core.handle, array.address(), array.capacity(), timeout, scratch.error()),
+                        deadline.slice(Integer.MAX_VALUE));
+            } while (status == Constants.KABI_STATUS_INTERRUPTED);
+            scratch.check(status);
+        } finally {
+            Reference.reachabilityFence(array);
+        }
+        offsets.keySet().forEach(core.sought::remove);
+    }
+
     void seekToTimes(Map<TopicPartition, Long> times) {
         Partitions array = longs(times);
         try (Scratch scratch = Scratch.take()) {
-            core.await(Deadline.in(core.apiTimeout()), "the seek did not end in time", scratch, timeout ->
+            await(Deadline.in(core.apiTimeout()), "the seek did not end in time", scratch, timeout ->
                     KABI.kabi_consumer_seek_to_times(
                             core.handle, array.addressOrNull(), array.capacity(), timeout, scratch.error()));
         } finally {
@@ -182,7 +216,7 @@ final class ConsumerOffsets {
     long[] watermarks(TopicPartition partition, Deadline deadline) {
         int topic = core.topics.number(partition.topic());
         try (Scratch scratch = Scratch.take()) {
-            core.await(deadline, "the offsets of " + partition + " were not answered in time", scratch, timeout ->
+            await(deadline, "the offsets of " + partition + " were not answered in time", scratch, timeout ->
                     KABI.kabi_consumer_watermarks(core.handle, topic, partition.partition(), timeout, scratch.out(0),
                             scratch.out(1), scratch.error()));
             return new long[] {scratch.longOut(0), scratch.longOut(1)};
@@ -193,7 +227,7 @@ final class ConsumerOffsets {
         Partitions array = longs(times);
         Map<TopicPartition, OffsetAndTimestamp> found = new LinkedHashMap<>();
         try (Scratch scratch = Scratch.take()) {
-            core.await(deadline, "the offsets by time were not answered in time", scratch, timeout ->
+            await(deadline, "the offsets by time were not answered in time", scratch, timeout ->
                     KABI.kabi_consumer_offsets_for_times(
                             core.handle, array.addressOrNull(), array.capacity(), timeout, scratch.error()));
         } finally {
@@ -214,7 +248,7 @@ final class ConsumerOffsets {
         ByteBuffer lags = Memory.allocate(8 * Math.max(1, array.capacity()));
         Map<TopicPartition, Long> found = new LinkedHashMap<>();
         try (Scratch scratch = Scratch.take()) {
-            core.await(deadline, "the lag was not answered in time", scratch, timeout ->
+            await(deadline, "the lag was not answered in time", scratch, timeout ->
                     KABI.kabi_consumer_lag(core.handle, array.addressOrNull(), Memory.address(lags), array.capacity(),
                             timeout, scratch.error()));
         } finally {

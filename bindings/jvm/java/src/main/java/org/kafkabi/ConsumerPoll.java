@@ -11,9 +11,12 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Predicate;
 import org.kafkabi.Blocking.Deadline;
+import org.kafkabi.errors.InterruptException;
 import org.kafkabi.errors.TimeoutException;
 import org.kafkabi.lowlevel.Constants;
 import org.kafkabi.lowlevel.Layouts.BatchInfo;
@@ -28,6 +31,7 @@ final class ConsumerPoll {
 
     private final ConsumerCore core;
     private final ConsumerGroup group;
+    private final ConsumerOffsets offsets;
 
     /** Held by the thread that polls. */
     private final ReentrantLock polling = new ReentrantLock();
@@ -40,20 +44,29 @@ final class ConsumerPoll {
     /** Counts the polls, so that views of earlier ones notice. */
     private volatile long turn;
 
-    /** What was handed out last, for commits without offsets; 0 when an each() counts for itself. */
-    private volatile long lastBatch;
-    private volatile int lastEntries;
+    /** What the next poll and commits without offsets count as handled, in one piece: commits come from other threads too. */
+    private volatile Mark mark = Mark.NONE;
 
-    /** What an each() has handled and not said yet. */
-    private RecordBatch eachBatch;
-    private int eachHandled;
+    /** The thread that closes, and whether it is back. */
+    private volatile Thread closer;
+    private final CountDownLatch ended = new CountDownLatch(1);
 
     /** The error of a partition that came behind records, for the next poll. */
     private RuntimeException postponed;
 
-    ConsumerPoll(ConsumerCore core, ConsumerGroup group) {
+    ConsumerPoll(ConsumerCore core, ConsumerGroup group, ConsumerOffsets offsets) {
         this.core = core;
         this.group = group;
+        this.offsets = offsets;
+    }
+
+    /**
+     * The first entries of a native batch, which the native client was not told to be handled.
+     *
+     * @param isHandled whether they are, as each() says; or only handed out, which the next poll or a commit makes handled
+     */
+    private record Mark(long batch, int entries, boolean isHandled) {
+        static final Mark NONE = new Mark(0, 0, true);
     }
 
     // ---- polls ----
@@ -61,20 +74,24 @@ final class ConsumerPoll {
     RecordBatch poll(Deadline deadline) {
         enter();
         try {
-            throwPostponed();
-            while (true) {
-                int count = fill(deadline);
-                if (count == 0) {
-                    return RecordBatch.EMPTY;
-                }
-                RecordBatch batch = copy(count);
-                if (!batch.isEmpty() || !batch.ends().isEmpty()) {
-                    return batch;
-                }
-                throwPostponed();
-            }
+            return next(deadline);
         } finally {
             polling.unlock();
+        }
+    }
+
+    private RecordBatch next(Deadline deadline) {
+        throwPostponed();
+        while (true) {
+            int count = fill(deadline);
+            if (count == 0) {
+                return RecordBatch.EMPTY;
+            }
+            RecordBatch batch = copy(count);
+            if (!batch.isEmpty() || !batch.ends().isEmpty()) {
+                return batch;
+            }
+            throwPostponed();
         }
     }
 
@@ -95,16 +112,21 @@ final class ConsumerPoll {
             throw new IllegalStateException("another thread is polling this consumer");
         }
         try {
-            core.checkOpen();
             if (polling.getHoldCount() > 1) {
+                core.checkOpen();
                 throw new IllegalStateException("a poll from a rebalance listener or a function of each()");
             }
-            if (!group.isReading()) {
-                throw new IllegalStateException("the consumer is not subscribed to topics, nor assigned partitions");
-            }
+            checkReading();
         } catch (RuntimeException wrong) {
             polling.unlock();
             throw wrong;
+        }
+    }
+
+    private void checkReading() {
+        core.checkOpen();
+        if (!group.isReading()) {
+            throw new IllegalStateException("the consumer is not subscribed to topics, nor assigned partitions");
         }
     }
 
@@ -119,7 +141,8 @@ final class ConsumerPoll {
     /** Waits for records; their number, 0 when the time is up. */
     private int fill(Deadline deadline) {
         turn++;
-        lastBatch = 0;
+        handOutHandled();
+        mark = Mark.NONE;
         if (wanted > 0) {
             grow(wanted);
         }
@@ -133,8 +156,9 @@ final class ConsumerPoll {
                 if (status == Constants.KABI_STATUS_OK) {
                     int count = (int) info.getLong(BatchInfo.COUNT);
                     if (count > 0) {
-                        lastEntries = count;
-                        lastBatch = info.getLong(BatchInfo.NUMBER);
+                        if (core.handledByPoll) {
+                            mark = new Mark(info.getLong(BatchInfo.NUMBER), count, false);
+                        }
                         wanted = wanted(count);
                         return count;
                     }
@@ -206,7 +230,7 @@ final class ConsumerPoll {
             }
             at += PackedReader.size(buffer, at);
         }
-        return new RecordBatch(lastBatch, RecordBatch.list(records, found), ends, places, count);
+        return new RecordBatch(info.getLong(BatchInfo.NUMBER), RecordBatch.list(records, found), ends, places, count);
     }
 
     /** An entry that is no record: the end of a partition, or an error of one. */
@@ -238,67 +262,94 @@ final class ConsumerPoll {
 
     // ---- one by one ----
 
+    /** Keeps other polls out also while the function runs: they would count as handled what it was not given yet. */
     long each(Duration idle, Predicate<? super Record> function) {
         long handled = 0;
-        while (true) {
-            RecordBatch batch = poll(Deadline.in(idle));
-            if (batch.isEmpty() && batch.ends().isEmpty()) {
-                return handled;
+        enter();
+        try {
+            while (true) {
+                RecordBatch batch = next(Deadline.in(idle));
+                if (batch.isEmpty() && batch.ends().isEmpty()) {
+                    return handled;
+                }
+                int done = eachOf(batch, function);
+                handled += Math.abs(done);
+                if (done < 0) {
+                    return handled;
+                }
+                checkReading();
             }
-            boolean goOn = eachOf(batch, function);
-            handled += eachHandled;
-            if (!goOn) {
-                return handled;
-            }
+        } finally {
+            polling.unlock();
         }
     }
 
-    private boolean eachOf(RecordBatch batch, Predicate<? super Record> function) {
-        lastBatch = 0;
-        eachBatch = batch;
-        eachHandled = 0;
+    /** How many records were handled; negative if the function wants no more. */
+    private int eachOf(RecordBatch batch, Predicate<? super Record> function) {
         List<Record> records = batch.records();
-        boolean all = false;
+        int done = 0;
+        Throwable thrown = null;
+        mark = new Mark(batch.number, batch.entries(0), true);
         try {
             for (Record record : records) {
                 boolean goOn = function.test(record);
-                eachHandled++;
+                mark = new Mark(batch.number, batch.entries(++done), true);
                 if (!goOn) {
-                    all = eachHandled == records.size();
-                    return false;
+                    return -done;
                 }
-                if (eachHandled % MARK_EVERY == 0) {
+                if (done % MARK_EVERY == 0) {
                     handOutHandled();
                 }
             }
-            all = true;
-            return true;
+            return done;
+        } catch (Throwable failure) {
+            thrown = failure;
+            throw failure;
         } finally {
+            endEach(records.subList(done, records.size()), thrown);
+        }
+    }
+
+    /** Says what was handled and puts the rest back; what fails then does not hide what the function has thrown. */
+    private void endEach(List<Record> rest, Throwable thrown) {
+        if (core.isClosed()) {
+            return; // By the function or another thread; the close has said what was handled.
+        }
+        try {
             handOutHandled();
-            eachBatch = null;
-            if (!all && !core.isClosed()) {
-                putBack(records.subList(eachHandled, records.size()));
+            mark = Mark.NONE;
+            putBack(rest);
+        } catch (RuntimeException | Error failure) {
+            if (thrown == null) {
+                throw failure;
             }
+            thrown.addSuppressed(failure);
         }
     }
 
     /** Records that were polled and not handed out are read again. */
     private void putBack(List<Record> records) {
+        if (records.isEmpty()) {
+            return;
+        }
         Map<TopicPartition, Long> first = new LinkedHashMap<>();
         for (Record record : records) {
             first.putIfAbsent(record.topicPartition(), record.offset());
         }
         first.keySet().retainAll(group.assignment());
-        new ConsumerOffsets(core).seek(first);
+        offsets.seekBack(first);
     }
 
-    /** Says what was handled in an each(), or what the last poll handed out, for a commit without offsets. */
+    /** Says what an each() has handled, or what the last poll has handed out: for the next poll and commits without offsets. */
     void handOutHandled() {
-        RecordBatch batch = eachBatch;
-        if (batch != null) {
-            core.handled(batch.number, batch.entries(eachHandled));
-        } else if (core.handledByPoll) {
-            core.handled(lastBatch, lastEntries);
+        Mark handed = mark;
+        core.handled(handed.batch(), handed.entries());
+    }
+
+    /** Says what an each() has handled; what a poll has handed out may be what failed. */
+    private void sayHandled() {
+        if (mark.isHandled()) {
+            handOutHandled();
         }
     }
 
@@ -306,6 +357,7 @@ final class ConsumerPoll {
 
     void unsubscribe() {
         core.checkOpen();
+        sayHandled();
         if (!group.isSubscribed() || !polling.tryLock()) {
             group.unsubscribe();
             return; // Nothing is revoked, or the poll that goes on meets the revocation.
@@ -334,20 +386,59 @@ final class ConsumerPoll {
 
     void close(Deadline deadline) {
         if (!core.markClosing()) {
+            awaitClose(deadline);
             return;
         }
-        Throwable thrown = group.tellRevokedAtClose();
+        closer = Thread.currentThread();
+        try {
+            closeNow(deadline);
+        } finally {
+            ended.countDown();
+        }
+    }
+
+    private void closeNow(Deadline deadline) {
+        Throwable thrown = beforeClose();
         core.markClosed();
         turn++;
-        Scratch scratch = Scratch.take();
-        int status = Blocking.handOver(deadline, scratch, timeout ->
-                KABI.kabi_consumer_close(core.handle, timeout, scratch.error()));
-        core.runCommitCallbacks();
-        if (status == Constants.KABI_STATUS_TIMED_OUT) {
-            throw new TimeoutException(scratch.message(), status, scratch.flags(), null);
+        try {
+            Scratch scratch = Scratch.take();
+            int status = Blocking.handOver(deadline, scratch, timeout ->
+                    KABI.kabi_consumer_close(core.handle, timeout, scratch.error()));
+            core.runCommitCallbacks();
+            if (status == Constants.KABI_STATUS_TIMED_OUT) {
+                throw new TimeoutException(scratch.message(), status, scratch.flags(), null);
+            }
+            scratch.check(status);
+            scratch.close();
+        } catch (RuntimeException | Error failure) {
+            if (thrown != null) {
+                failure.addSuppressed(thrown);
+            }
+            throw failure;
         }
-        scratch.check(status);
-        scratch.close();
         ConsumerGroup.rethrow(thrown);
+    }
+
+    /** What the listener throws. */
+    private Throwable beforeClose() {
+        try {
+            sayHandled();
+            return group.tellRevokedAtClose();
+        } catch (RuntimeException gone) {
+            return null; // The native client has ended by a fault, which the close tells.
+        }
+    }
+
+    /** Waits for the close of another thread, unless that may wait for this one. */
+    private void awaitClose(Deadline deadline) {
+        if (Thread.currentThread() == closer || polling.isHeldByCurrentThread() || core.events.isCurrentThread()) {
+            return;
+        }
+        try {
+            ended.await(deadline.leftNanos(), TimeUnit.NANOSECONDS);
+        } catch (InterruptedException interrupt) {
+            throw new InterruptException("the thread was interrupted; the close of another thread goes on");
+        }
     }
 }

@@ -115,8 +115,18 @@ final class Delivery extends EventPump {
         }
     }
 
+    /** Records that there is no report of fail too, so that nobody waits for ever. */
     @Override
     void ended() {
-        atEnd.run();
+        try {
+            KafkaException failure = Failures.failure(Constants.KABI_STATUS_CLOSED, KafkaException.OUTCOME_UNKNOWN);
+            staging.breakDown(failure);
+            for (Staging.Left left : staging.takeLeft()) {
+                complete(left.pending(), new RecordMetadata(topics.name(left.topic()), -1, -1, -1), failure);
+                staging.complete(new Staging.Epoch[] {left.epoch()}, 1);
+            }
+        } finally {
+            atEnd.run();
+        }
     }
 }

@@ -152,6 +152,8 @@ public final class EmbeddedCluster implements AutoCloseable {
         try (Scratch scratch = Scratch.take()) {
             scratch.check(KABI.kabi_cluster_broker_errors_left(handle, broker, request, scratch.out(0), scratch.error()));
             return scratch.longOut(0);
+        } finally {
+            Reference.reachabilityFence(this);
         }
     }
 

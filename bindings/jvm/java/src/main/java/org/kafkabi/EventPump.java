@@ -35,8 +35,7 @@ abstract class EventPump implements Runnable {
     }
 
     void start() {
-        Kabi.enter();
-        thread.start();
+        Kabi.start(thread);
     }
 
     boolean isCurrentThread() {
@@ -77,8 +76,11 @@ abstract class EventPump implements Runnable {
         } catch (RuntimeException | Error failure) {
             logger.log(Level.ERROR, "the thread of the events ends by a fault", failure);
         } finally {
-            ended();
-            Kabi.leave();
+            try {
+                ended();
+            } finally {
+                Kabi.leave();
+            }
         }
     }
 

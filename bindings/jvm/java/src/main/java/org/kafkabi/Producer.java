@@ -34,7 +34,7 @@ public final class Producer implements AutoCloseable {
     public Producer(Config config) {
         core = new ProducerCore(config);
         cleanable = Reaper.register(this, core::abandon);
-        transactions = new Transactions(core);
+        transactions = new Transactions(this, core);
     }
 
     /** Makes a producer from properties, as {@link Config#of(Map)} takes them. */
@@ -133,15 +133,19 @@ public final class Producer implements AutoCloseable {
         return core.handle;
     }
 
-    /** Closes when everything is delivered or has failed. An open transaction is aborted. */
+    /**
+     * Closes when everything is delivered or has failed. An open transaction is aborted, which is waited for up to
+     * {@code max.block.ms}: the coordinator aborts it by itself after {@code transaction.timeout.ms}.
+     */
     @Override
     public void close() {
         close(Duration.ofMillis(Long.MAX_VALUE));
     }
 
     /**
-     * Closes: waits until everything is delivered or has failed, but no longer than this; the rest fails. From a
-     * delivery callback it does not wait. A second close waits for the first one.
+     * Closes: waits until everything is delivered or has failed, but no longer than this; the rest fails. The end
+     * of the client's threads, which takes some milliseconds, is waited for up to 30 seconds more. From a delivery callback
+     * it does not wait. A second close waits for the first one.
      */
     public void close(Duration timeout) {
         try {

@@ -63,11 +63,17 @@ final class ProducerCore {
                 (text, out, error) -> KABI.kabi_producer_topic(handle, text, out, error),
                 (topic, buffer, size, length, error) ->
                         KABI.kabi_producer_topic_name(handle, topic, buffer, size, length, error));
-        staging = new Staging(Math.min(GATHER_NANOS, linger));
-        delivery = new Delivery(handle, name, config.listeners(), staging, topics, this::finish);
-        sender = new Sender(handle, name, staging, deliveryMillis * 1_000_000, this::senderEnded);
-        delivery.start();
-        sender.start();
+        try {
+            staging = new Staging(Math.min(GATHER_NANOS, linger));
+            delivery = new Delivery(handle, name, config.listeners(), staging, topics, this::finish);
+            sender = new Sender(handle, name, staging, deliveryMillis * 1_000_000, this::senderEnded);
+            delivery.start();
+            sender.start();
+        } catch (Throwable failure) {
+            // No memory or no thread for it: nobody else would free the native client, whose end ends a thread that has begun.
+            KABI.kabi_producer_free(handle);
+            throw failure;
+        }
     }
 
     // ---- sending ----
@@ -115,6 +121,9 @@ final class ProducerCore {
             int status = Blocking.run(Deadline.in(Math.min(Blocking.SLICE_MILLIS, deadline.slice(Blocking.SLICE_MILLIS))),
                     slice -> KABI.kabi_producer_flush(handle, slice, 0, 0));
             if (status == Constants.KABI_STATUS_CLOSED || status == Constants.KABI_STATUS_HANDLE) {
+                if (awaitComplete(epoch, Deadline.in(deadline.slice(Blocking.SLICE_MILLIS)))) {
+                    return;
+                }
                 throw new IllegalStateException("the producer was closed during a flush");
             }
             // All reports are there; the delivery thread may still have to hand some over.
@@ -184,10 +193,11 @@ final class ProducerCore {
         // What is not delivered by now is given up.
         staging.discard(true);
         staging.close();
-        awaitUninterruptibly(senderEnded, Deadline.in(TEARDOWN_MILLIS));
-        closeNative();
+        Deadline teardown = Deadline.in(TEARDOWN_MILLIS);
+        interrupted |= awaitUninterruptibly(senderEnded, teardown);
+        closeNative(teardown);
         if (!fromCallback) {
-            interrupted |= awaitUninterruptibly(ended, Deadline.in(TEARDOWN_MILLIS));
+            interrupted |= awaitUninterruptibly(ended, teardown);
         }
         if (interrupted) {
             throw new InterruptException("interrupted during the close; what was not delivered was given up");
@@ -203,20 +213,22 @@ final class ProducerCore {
                 inTransaction = false;
                 staging.discard(true);
                 settle(deadline);
-                Blocking.run(deadline, slice -> KABI.kabi_producer_transaction_abort(handle, slice, 0));
+                // Without brokers a close must end too: the coordinator aborts what is open after transaction.timeout.ms.
+                Deadline abort = Deadline.in(Math.min(maxBlockMillis, deadline.slice(Integer.MAX_VALUE)));
+                Blocking.run(abort, slice -> KABI.kabi_producer_transaction_abort(handle, slice, 0));
             }
             flush(deadline);
             return true;
         } catch (InterruptException interrupt) {
             Thread.interrupted();
             return false;
-        } catch (KafkaException timeUp) {
+        } catch (KafkaException | IllegalStateException over) {
+            // The time is up, or the native client has ended already, by a fault.
             return true;
         }
     }
 
-    private void closeNative() {
-        Deadline teardown = Deadline.in(TEARDOWN_MILLIS);
+    private void closeNative(Deadline teardown) {
         int status;
         do {
             // The first call gives up what is not delivered; the others wait for the threads to end.

@@ -45,8 +45,7 @@ final class Sender implements Runnable {
     }
 
     void start() {
-        Kabi.enter();
-        thread.start();
+        Kabi.start(thread);
     }
 
     @Override
@@ -61,10 +60,24 @@ final class Sender implements Runnable {
                 staging.give(stage);
             }
         } catch (InterruptedException | RuntimeException | Error fault) {
-            LOGGER.log(Level.ERROR, "the thread that sends ends by a fault", fault);
+            breakDown(fault);
         } finally {
-            atEnd.run();
-            Kabi.leave();
+            try {
+                atEnd.run();
+            } finally {
+                Kabi.leave();
+            }
+        }
+    }
+
+    /** Nobody takes records across any more. The native client is closed, so that all that were sent get an outcome. */
+    private void breakDown(Throwable fault) {
+        try {
+            staging.breakDown(new KafkaException("the thread that sends has ended by a fault",
+                    Constants.KABI_STATUS_CLOSED, KafkaException.OUTCOME_UNKNOWN, fault));
+            LOGGER.log(Level.ERROR, "the thread that sends ends by a fault: the producer is of no more use", fault);
+        } finally {
+            KABI.kabi_producer_close(producer, 0, 0, 0);
         }
     }
 

@@ -43,6 +43,9 @@ final class Staging {
     /** A record that failed before the native client took it. */
     record Failure(int slot, int partition, KafkaException exception) {}
 
+    /** A record that nothing will be told of any more: what was given with it, its topic's number, and its epoch. */
+    record Left(Object pending, int topic, Epoch epoch) {}
+
     static final int CAPACITY = 1 << 20;
     private static final int URGENT_BYTES = CAPACITY / 8;
 
@@ -57,6 +60,9 @@ final class Staging {
     private Stage spare = new Stage(CAPACITY);
     private boolean closed;
     private boolean discarding;
+
+    /** A thread of the producer has ended by a fault, or all have ended: nothing can be sent any more. */
+    private boolean broken;
     private int hurried;
 
     /** Records staged, and records that the native client has taken or that have failed, since the beginning. */
@@ -98,14 +104,14 @@ final class Staging {
         int size = record.size();
         lock.lock();
         try {
-            gate.check();
+            check(gate);
             long left = blockNanos;
             while (!hasSpace(size) && blockNanos > 0) {
                 if (left <= 0) {
                     return false;
                 }
                 left = space.awaitNanos(left);
-                gate.check();
+                check(gate);
             }
             makeSpace(size);
             int slot = takeSlot(topic, pending);
@@ -120,6 +126,14 @@ final class Staging {
             return true;
         } finally {
             lock.unlock();
+        }
+    }
+
+    private void check(Gate gate) {
+        gate.check();
+        if (broken) {
+            throw new IllegalStateException(
+                    "the producer can't send any more: one of its threads has ended by a fault, which was logged; make a new one");
         }
     }
 
@@ -155,19 +169,22 @@ final class Staging {
 
     // ---- the sender ----
 
-    /** Waits for staged records and takes them; null once it is closed and all is taken. */
+    /** Waits for staged records and takes them; null once it is closed and all is taken, or broken. */
     Stage take() throws InterruptedException {
         lock.lock();
         try {
-            while (filling.count == 0) {
+            while (filling.count == 0 && !broken) {
                 if (closed) {
                     return null;
                 }
                 work.await();
             }
             long left = gatherNanos;
-            while (left > 0 && filling.bytes < URGENT_BYTES && hurried == 0 && !closed) {
+            while (left > 0 && filling.bytes < URGENT_BYTES && hurried == 0 && !closed && !broken) {
                 left = work.awaitNanos(left);
+            }
+            if (broken) {
+                return null;
             }
             Stage taken = filling;
             filling = spare;
@@ -183,14 +200,61 @@ final class Staging {
     void give(Stage stage) {
         lock.lock();
         try {
-            settledRecords += stage.count;
+            settledRecords = Math.min(stagedRecords, settledRecords + stage.count);
             stage.bytes = 0;
             stage.count = 0;
             if (stage.buffer.capacity() > CAPACITY) {
-                stage.resize(CAPACITY);
+                shrink(stage);
             }
             spare = stage;
             settled.signalAll();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private static void shrink(Stage stage) {
+        try {
+            stage.resize(CAPACITY);
+        } catch (OutOfMemoryError none) {
+            // There is no room for the smaller one while the larger is there; that one will do.
+        }
+    }
+
+    // ---- the end of a thread ----
+
+    /** Nothing can be sent any more, and no transaction with what was sent be committed. */
+    void breakDown(KafkaException why) {
+        lock.lock();
+        try {
+            broken = true;
+            if (firstFailure == null) {
+                firstFailure = why;
+            }
+            settledRecords = stagedRecords;
+            work.signalAll();
+            space.signalAll();
+            settled.signalAll();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** After the last report: the records that had none. */
+    List<Left> takeLeft() {
+        lock.lock();
+        try {
+            List<Left> left = new ArrayList<>();
+            for (int slot = 0; slot < slotCount; slot++) {
+                if (epochs[slot] != null) {
+                    left.add(new Left(pendings[slot], topics[slot], epochs[slot]));
+                    pendings[slot] = null;
+                    epochs[slot] = null;
+                    free[freeCount++] = slot;
+                }
+            }
+            failures.clear();
+            return left;
         } finally {
             lock.unlock();
         }

@@ -3,7 +3,9 @@ package org.kafkabi;
 import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
 import java.util.Map;
+import java.util.concurrent.locks.ReentrantLock;
 import org.kafkabi.Blocking.Deadline;
+import org.kafkabi.errors.InterruptException;
 import org.kafkabi.errors.TimeoutException;
 import org.kafkabi.lowlevel.Constants;
 import org.kafkabi.lowlevel.Functions;
@@ -23,25 +25,56 @@ public final class Transactions {
 
     private final ProducerCore core;
 
+    /** Keeps the producer reachable. */
+    private final Producer producer;
+
+    /** Held by the call whose turn it is. No monitor: these keep the carrier of a virtual thread busy, and wait for ever. */
+    private final ReentrantLock turn = new ReentrantLock();
+
     /** Whether a transaction was begun that is neither committed nor aborted. */
     private boolean open;
 
-    Transactions(ProducerCore core) {
+    Transactions(Producer producer, ProducerCore core) {
+        this.producer = producer;
         this.core = core;
+    }
+
+    private void inTurn(Runnable call) {
+        try {
+            if (!turn.tryLock()) {
+                turn.lockInterruptibly();
+            }
+        } catch (InterruptedException interrupt) {
+            throw new InterruptException("interrupted while another thread's call of the transactions was going on");
+        }
+        try {
+            call.run();
+        } finally {
+            turn.unlock();
+            Reference.reachabilityFence(producer);
+        }
     }
 
     /**
      * Makes this producer the only one with its {@code transactional.id}: finishes or aborts what one before it left
      * behind, and fences that one off. Once, before the first transaction.
      */
-    public synchronized void init() {
+    public void init() {
+        inTurn(this::initNow);
+    }
+
+    private void initNow() {
         checkTransactional();
         call("the transactions could not be initialised", (slice, error) ->
                 KABI.kabi_producer_transactions_init(core.handle, slice, error));
     }
 
     /** Begins a transaction, which what is sent from now on belongs to. */
-    public synchronized void begin() {
+    public void begin() {
+        inTurn(this::beginNow);
+    }
+
+    private void beginNow() {
         checkTransactional();
         try (Scratch scratch = Scratch.take()) {
             scratch.check(KABI.kabi_producer_transaction_begin(core.handle, scratch.error()));
@@ -58,7 +91,11 @@ public final class Transactions {
      *
      * @param offsets of each partition that of the next record to read
      */
-    public synchronized void offsets(Map<TopicPartition, OffsetAndMetadata> offsets, Consumer consumer) {
+    public void offsets(Map<TopicPartition, OffsetAndMetadata> offsets, Consumer consumer) {
+        inTurn(() -> addOffsets(offsets, consumer));
+    }
+
+    private void addOffsets(Map<TopicPartition, OffsetAndMetadata> offsets, Consumer consumer) {
         Partitions array = array(offsets, consumer.topics());
         checkTransaction();
         core.settle(deadline());
@@ -73,7 +110,11 @@ public final class Transactions {
     }
 
     /** As {@link #offsets(Map, Consumer)}, for a consumer in another process, by {@link Consumer#groupMetadata()}. */
-    public synchronized void offsets(Map<TopicPartition, OffsetAndMetadata> offsets, byte[] groupMetadata) {
+    public void offsets(Map<TopicPartition, OffsetAndMetadata> offsets, byte[] groupMetadata) {
+        inTurn(() -> addOffsets(offsets, groupMetadata));
+    }
+
+    private void addOffsets(Map<TopicPartition, OffsetAndMetadata> offsets, byte[] groupMetadata) {
         Partitions array = array(offsets, core.topics);
         ByteBuffer metadata = Memory.allocate(groupMetadata.length);
         metadata.put(0, groupMetadata);
@@ -93,7 +134,11 @@ public final class Transactions {
      * As {@link #offsets(Map, Consumer)}, for a group that is known by its id alone. Nothing then keeps a second reader
      * from doing the same, unless both use the same {@code transactional.id}.
      */
-    public synchronized void offsets(Map<TopicPartition, OffsetAndMetadata> offsets, String groupId) {
+    public void offsets(Map<TopicPartition, OffsetAndMetadata> offsets, String groupId) {
+        inTurn(() -> addOffsets(offsets, groupId));
+    }
+
+    private void addOffsets(Map<TopicPartition, OffsetAndMetadata> offsets, String groupId) {
         Partitions array = array(offsets, core.topics);
         ByteBuffer group = Memory.text(groupId);
         checkTransaction();
@@ -122,7 +167,11 @@ public final class Transactions {
      * Commits: waits until all that was sent in the transaction is delivered and the coordinator has it as committed.
      * If a record has failed it throws, with {@link KafkaException#abortRequired()}.
      */
-    public synchronized void commit() {
+    public void commit() {
+        inTurn(this::commitNow);
+    }
+
+    private void commitNow() {
         checkTransaction();
         Deadline deadline = deadline();
         core.inTransaction = false;
@@ -141,7 +190,11 @@ public final class Transactions {
     }
 
     /** Aborts: what was not sent yet fails, and what was is never seen by consumers that read committed records. */
-    public synchronized void abort() {
+    public void abort() {
+        inTurn(this::abortNow);
+    }
+
+    private void abortNow() {
         checkTransaction();
         Deadline deadline = deadline();
         core.inTransaction = false;
@@ -172,9 +225,15 @@ public final class Transactions {
         }
     }
 
+    /** After the transaction has ended, which must not look like a failure: an interrupt is left for what comes next. */
     private void awaitComplete(Staging.Epoch epoch, Deadline deadline) {
-        if (!core.delivery.isCurrentThread()) {
+        if (core.delivery.isCurrentThread()) {
+            return;
+        }
+        try {
             core.awaitComplete(epoch, deadline);
+        } catch (InterruptException interrupt) {
+            // The thread's interrupt status is set again.
         }
     }
 

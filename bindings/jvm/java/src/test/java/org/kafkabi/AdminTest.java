@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -152,5 +153,21 @@ class AdminTest {
         assertThrows(IllegalStateException.class, closed::metadata);
         assertThrows(IllegalStateException.class, view::listGroups);
         assertThrows(IllegalStateException.class, closed::metrics);
+    }
+
+    /** `Admin.of(client).describe...` leaves nothing but the future in the program's hands. */
+    @Test
+    void aForgottenAdminAnswersWhatItWasAsked() {
+        try (EmbeddedCluster own = EmbeddedCluster.start().createTopic("t", 1); Producer producer = new Producer(own.config())) {
+            own.latency(EmbeddedCluster.ALL_BROKERS, 500);
+            for (int round = 0; round < 3; round++) {
+                CompletableFuture<ClusterMetadata> future = Admin.of(producer).metadata(List.of("t"));
+                while (!future.isDone()) {
+                    System.gc();
+                    LockSupport.parkNanos(10_000_000);
+                }
+                assertEquals(Set.of("t"), Admin.await(future).topics().keySet());
+            }
+        }
     }
 }

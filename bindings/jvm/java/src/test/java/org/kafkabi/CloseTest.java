@@ -1,5 +1,6 @@
 package org.kafkabi;
 
+import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
@@ -12,6 +13,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
@@ -202,5 +204,49 @@ class CloseTest {
         Producer left = new Producer(own.config().onError(error -> {}).onLog(line -> {}));
         left.send(Record.of("t", "v"));
         left.close(Duration.ofMillis(100));
+    }
+
+    @Test
+    void aSecondCloseOfAConsumerWaitsForTheFirst() throws Exception {
+        CountDownLatch begun = new CountDownLatch(1);
+        CountDownLatch goOn = new CountDownLatch(1);
+        Consumer consumer = new Consumer(config(cluster));
+        consumer.subscribe(List.of("t"), new RebalanceListener() {
+            @Override
+            public void onPartitionsRevoked(Collection<TopicPartition> partitions) {
+                begun.countDown();
+                assertDoesNotThrow(() -> goOn.await());
+                consumer.close();
+            }
+        });
+        while (consumer.assignment().isEmpty()) {
+            consumer.poll(Duration.ofMillis(100));
+        }
+        Thread first = new Thread(consumer::close);
+        first.start();
+        assertTrue(begun.await(30, TimeUnit.SECONDS));
+        Thread second = new Thread(consumer::close);
+        second.start();
+        ProducerTest.awaitWaiting(second);
+        assertTrue(second.isAlive());
+        goOn.countDown();
+        first.join(60_000);
+        second.join(60_000);
+        assertFalse(first.isAlive() || second.isAlive());
+    }
+
+    @Test
+    void aCloseInATransactionEndsWithoutBrokers() throws Exception {
+        try (EmbeddedCluster own = EmbeddedCluster.start().createTopic("t", 1)) {
+            Producer producer = new Producer(own.config().set("transactional.id", "left open").set("max.block.ms", 2000));
+            TransactionsTest.repeat(producer.transactions()::init);
+            producer.transactions().begin();
+            producer.send(Record.of("t", "v")).get(30, TimeUnit.SECONDS);
+            own.brokerDown(EmbeddedCluster.ALL_BROKERS);
+            Thread closer = new Thread(producer::close);
+            closer.start();
+            closer.join(120_000);
+            assertFalse(closer.isAlive());
+        }
     }
 }

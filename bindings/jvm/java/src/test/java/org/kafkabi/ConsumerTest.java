@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -18,11 +19,13 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Predicate;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.kafkabi.errors.InterruptException;
 import org.kafkabi.errors.WakeupException;
 
 /** Receiving: groups, positions, commits, wake-ups, interrupts, and the end in every state. */
@@ -149,15 +152,96 @@ class ConsumerTest {
             }));
             consumer.commit();
             assertEquals(6, consumer.committed(List.of(P0)).get(P0).offset());
-            assertEquals(4, consumer.each(Duration.ofMillis(500), record -> {
+            assertEquals(4, consumer.each(LONG, record -> {
                 seen.add(record.valueText());
                 consumer.commit();
                 assertEquals(record.offset(), consumer.committed(List.of(P0)).get(P0).offset());
-                return true;
+                return record.offset() < 9;
             }));
             assertEquals(List.of("0", "1", "2", "3", "4", "5", "6", "6", "7", "8", "9"), seen);
             consumer.commit();
             assertEquals(10, consumer.committed(List.of(P0)).get(P0).offset());
+        }
+    }
+
+    /** What usually stops a program must not lose the records that its function was not given. */
+    @Test
+    void wakeupsAndInterruptsInTheFunctionLoseNothing() {
+        Map<String, Predicate<Consumer>> stops = new LinkedHashMap<>();
+        stops.put("wakeup", consumer -> {
+            consumer.wakeup();
+            return false;
+        });
+        stops.put("interrupt", consumer -> {
+            Thread.currentThread().interrupt();
+            return false;
+        });
+        stops.put("exception", consumer -> {
+            consumer.wakeup();
+            Thread.currentThread().interrupt();
+            throw new ArithmeticException("on purpose");
+        });
+        stops.forEach((name, stop) -> {
+            Config config = config("stop-" + name).set("enable.auto.commit", true);
+            List<Long> seen = new ArrayList<>();
+            try (Consumer consumer = new Consumer(config)) {
+                consumer.assign(List.of(P0));
+                try {
+                    assertEquals(4, consumer.each(LONG, record -> {
+                        seen.add(record.offset());
+                        return record.offset() != 3 || stop.test(consumer);
+                    }), name);
+                } catch (ArithmeticException thrown) {
+                    seen.remove(3L);
+                    assertEquals(0, thrown.getSuppressed().length);
+                }
+                if (!name.equals("interrupt")) {
+                    assertThrows(WakeupException.class, () -> consumer.poll(LONG), name);
+                }
+                if (!name.equals("wakeup")) {
+                    assertThrows(InterruptException.class, () -> consumer.poll(LONG), name);
+                    assertTrue(Thread.interrupted());
+                }
+                consumer.poll(LONG).forEach(record -> seen.add(record.offset()));
+                assertEquals(List.of(0L, 1L, 2L, 3L, 4L, 5L, 6L, 7L, 8L, 9L), seen, name);
+            }
+            try (Consumer consumer = new Consumer(config)) {
+                assertEquals(name.equals("exception") ? 3 : 4, consumer.committed(List.of(P0)).get(P0).offset(), name);
+            }
+        });
+    }
+
+    @Test
+    void nobodyPollsWhileAFunctionRuns() {
+        try (Consumer consumer = new Consumer(config("inner"))) {
+            consumer.assign(List.of(P0));
+            assertThrows(IllegalStateException.class, () -> consumer.each(LONG, record -> !consumer.poll(LONG).isEmpty()));
+            assertEquals(0, consumer.poll(LONG).iterator().next().offset());
+        }
+    }
+
+    @Test
+    void anUnsubscribeCommitsNothingOfTheBatchInHand() {
+        Config config = config("leave").set("enable.auto.commit", true).set("max.poll.records", 3);
+        TopicPartition only = new TopicPartition("three", 0);
+        cluster.createTopic("three", 1);
+        try (Producer producer = new Producer(cluster.config())) {
+            for (int i = 0; i < 3; i++) {
+                producer.send(Record.of("three", "" + i));
+            }
+        }
+        try (Consumer consumer = new Consumer(config)) {
+            consumer.subscribe(List.of("three"));
+            RecordBatch batch = consumer.poll(LONG);
+            assertTrue(batch.count() >= 1);
+            assertThrows(IllegalArgumentException.class, () -> consumer.handled(batch, -1));
+            assertThrows(IllegalArgumentException.class, () -> consumer.handled(batch, batch.count() + 1));
+            consumer.handled(batch, 1);
+            consumer.unsubscribe();
+            assertTrue(consumer.assignment().isEmpty());
+        }
+        try (Consumer consumer = new Consumer(config)) {
+            assertEquals(1, consumer.committed(List.of(only)).get(only).offset());
         }
     }
 

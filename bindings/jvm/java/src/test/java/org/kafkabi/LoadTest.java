@@ -10,6 +10,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -81,7 +82,8 @@ class LoadTest {
             }
         });
         try (EmbeddedCluster cluster = EmbeddedCluster.start().createTopic("storm", 1);
-                Consumer consumer = new Consumer(cluster.config().set("auto.offset.reset", "earliest"))) {
+                Consumer consumer = new Consumer(cluster.config().set("auto.offset.reset", "earliest")
+                        .set("group.id", "storm").set("enable.auto.commit", false))) {
             storm.start();
             List<CompletableFuture<RecordMetadata>> futures = new ArrayList<>();
             try (Producer producer = new Producer(cluster.config())) {
@@ -105,6 +107,11 @@ class LoadTest {
                     assertEquals(text(seen), new String(view.value(), StandardCharsets.UTF_8));
                     check(seen++, view.copy());
                 }
+            }
+            TopicPartition partition = new TopicPartition("storm", 0);
+            for (int i = 0; i < 50; i++) {
+                consumer.commitAsync(Map.of(partition, new OffsetAndMetadata(i, text(i)))).get(30, TimeUnit.SECONDS);
+                assertEquals(text(i), consumer.committed(List.of(partition)).get(partition).metadata());
             }
         } finally {
             done.set(true);

@@ -315,4 +315,31 @@ class ProducerTest {
     private static CompletableFuture<RecordMetadata> sendAndForget() {
         return new Producer(cluster.config().set("linger.ms", 900)).send(Record.of("one", "v"));
     }
+
+    /** An interrupt of the thread that sends stands for any fault of it: nobody may wait for ever. */
+    @Test
+    void aSenderThatEndsByAFaultFailsWhatWasSent() throws Exception {
+        try (EmbeddedCluster own = EmbeddedCluster.start().createTopic("t", 1)) {
+            Producer producer = new Producer(own.config().set("client.id", "faulty"));
+            producer.send(Record.of("t", "v")).get(30, TimeUnit.SECONDS);
+            own.brokerDown(EmbeddedCluster.ALL_BROKERS);
+            List<CompletableFuture<RecordMetadata>> futures = new ArrayList<>();
+            for (int i = 0; i < 100; i++) {
+                futures.add(producer.send(Record.of("t", "v" + i)));
+            }
+            Thread sender = Thread.getAllStackTraces().keySet().stream()
+                    .filter(thread -> thread.getName().equals("kafkabi-producer-sender-faulty")).findFirst().orElseThrow();
+            sender.interrupt();
+            sender.join(30_000);
+            assertFalse(sender.isAlive());
+            for (CompletableFuture<RecordMetadata> future : futures) {
+                ExecutionException thrown = assertThrows(ExecutionException.class, () -> future.get(30, TimeUnit.SECONDS));
+                assertInstanceOf(KafkaException.class, thrown.getCause());
+            }
+            assertThrows(IllegalStateException.class, () -> producer.send(Record.of("t", "v")));
+            assertEquals(0, producer.outstanding());
+            producer.flush();
+            producer.close();
+        }
+    }
 }

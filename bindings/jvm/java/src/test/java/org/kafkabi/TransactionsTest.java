@@ -1,7 +1,10 @@
 package org.kafkabi;
 
+import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -10,11 +13,16 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.kafkabi.errors.InterruptException;
 import org.kafkabi.errors.ProducerFencedException;
 import org.kafkabi.errors.TimeoutException;
 import org.kafkabi.errors.TransactionAbortedException;
@@ -121,7 +129,7 @@ class TransactionsTest {
     }
 
     /** The same call again goes on where it was when its time was up. */
-    private static void repeat(Runnable call) {
+    static void repeat(Runnable call) {
         long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
         while (true) {
             try {
@@ -140,7 +148,11 @@ class TransactionsTest {
                 .set("session.timeout.ms", 6000).set("auto.offset.reset", "earliest");
         try (Producer producer = producer("offsets"); Consumer consumer = new Consumer(config)) {
             consumer.subscribe(List.of("t"));
-            consumer.poll(Duration.ofSeconds(10));
+            long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
+            while (consumer.assignment().isEmpty()) {
+                assertTrue(System.nanoTime() < end, "the consumer never joins");
+                consumer.poll(Duration.ofMillis(100));
+            }
             Transactions transactions = producer.transactions();
             assertThrows(IllegalStateException.class, () -> transactions.offsets(Map.of(), consumer));
             transactions.begin();
@@ -178,5 +190,60 @@ class TransactionsTest {
         producer.close();
         assertTrue(sent.isDone());
         assertThrows(IllegalStateException.class, producer.transactions()::commit);
+    }
+
+    /** What waits then is only the callback, and the next begin must not be refused. */
+    @Test
+    void anInterruptAfterTheCommitIsLeftForTheNextCall() throws Exception {
+        try (Producer producer = producer("late interrupt")) {
+            CountDownLatch begun = new CountDownLatch(1);
+            CountDownLatch goOn = new CountDownLatch(1);
+            producer.transactions().begin();
+            producer.send(Record.of("t", "v"), (metadata, failure) -> {
+                begun.countDown();
+                assertDoesNotThrow(() -> goOn.await());
+            });
+            AtomicReference<Throwable> thrown = new AtomicReference<>();
+            AtomicBoolean interrupted = new AtomicBoolean();
+            Thread thread = new Thread(() -> {
+                try {
+                    producer.transactions().commit();
+                    interrupted.set(Thread.currentThread().isInterrupted());
+                } catch (RuntimeException failure) {
+                    thrown.set(failure);
+                }
+            });
+            thread.start();
+            assertTrue(begun.await(30, TimeUnit.SECONDS));
+            // The delivery thread is in the callback, so only that can be waited for outside of the native client.
+            while (thread.getState() != Thread.State.TIMED_WAITING) {
+                LockSupport.parkNanos(1_000_000);
+            }
+            thread.interrupt();
+            thread.join(30_000);
+            assertFalse(thread.isAlive());
+            goOn.countDown();
+            assertNull(thrown.get());
+            assertTrue(interrupted.get());
+            producer.transactions().begin();
+            producer.transactions().abort();
+        }
+    }
+
+    @Test
+    void anInterruptEndsTheWaitForTheTurn() throws Exception {
+        try (EmbeddedCluster own = EmbeddedCluster.start()) {
+            own.brokerDown(EmbeddedCluster.ALL_BROKERS);
+            Producer producer = new Producer(own.config().set("transactional.id", "turn"));
+            Transactions transactions = producer.transactions();
+            Thread first = new Thread(() -> assertThrows(InterruptException.class, transactions::init));
+            first.start();
+            ProducerTest.awaitWaiting(first);
+            ProducerTest.assertInterrupted(transactions::init);
+            first.interrupt();
+            first.join(30_000);
+            assertFalse(first.isAlive());
+            producer.close(Duration.ZERO);
+        }
     }
 }

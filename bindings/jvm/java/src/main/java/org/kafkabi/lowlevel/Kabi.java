@@ -100,6 +100,18 @@ public final class Kabi {
         THREADS.decrementAndGet();
     }
 
+    /** Starts a thread of this library, which calls {@link #leave} at its end. */
+    public static void start(Thread thread) {
+        enter();
+        try {
+            thread.start();
+        } catch (Throwable none) {
+            // The system has no thread to give: an unload must not wait for it.
+            leave();
+            throw none;
+        }
+    }
+
     /**
      * Lets go of what was bound, so that this class loader can be collected: for programs that are dropped together with
      * it, as in application servers. All clients have to be closed, and no thread may be in a call; it waits for this
