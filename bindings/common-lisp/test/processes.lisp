@@ -126,6 +126,25 @@ printed, and its exit code."
     (is (eql 0 code))))
 
 #+sbcl
+(test a-saved-image-does-not-free-what-is-not-its-own
+  (uiop:with-temporary-file (:pathname core :type "core")
+    (multiple-value-bind (output code)
+        (run-lisp (list "(defvar *staging* (kabi::make-staging 1000000))"
+                        "(defvar *lost* (list (kabi::make-staging 1000000)))"
+                        (format nil "(sb-ext:save-lisp-and-die ~S)" (namestring core))))
+      (is (eql 0 code) "~A" output))
+    (multiple-value-bind (output code)
+        (run-lisp '("(setf *lost* nil)"
+                    "(sb-ext:gc :full t)"
+                    "(kabi::free-staging *staging*)"
+                    "(kabi::free-staging (kabi::make-staging 1000000))"
+                    "(format t \"~&nothing was freed~%\")"
+                    "(uiop:quit 0)")
+                  :core core)
+      (is-printed "nothing was freed" output)
+      (is (eql 0 code)))))
+
+#+sbcl
 (test a-saved-image-starts-anew
   (uiop:with-temporary-file (:pathname core :type "core")
     (multiple-value-bind (output code)
