@@ -22,11 +22,11 @@ admins takes any client.
   (let* ((handlers (collect-handlers :error on-error :log on-log :statistics on-statistics
                                      :throttle on-throttle :token on-token))
          (core (make-admin-core :name (client-name 'admin conf) :handlers handlers :draining drain)))
-    (setf (core-handle core)
-          (make-handle conf '() (event-mask handlers :request)
-                       (lambda (config place details) (kabi-ll:admin-new config place details))
-                       'admin))
-    (adopt admin core)))
+    (call-and-adopt admin core
+                    (lambda ()
+                      (make-handle conf '() (event-mask handlers :request)
+                                   (lambda (config place details) (kabi-ll:admin-new config place details))
+                                   'admin)))))
 
 (defun make-admin (&rest arguments &key &allow-other-keys)
   "A new admin; the arguments are those of MAKE-INSTANCE with the class ADMIN."
@@ -101,17 +101,26 @@ admins takes any client.
                               :draining (core-draining core))))
     (cffi:with-foreign-object (place :uint64)
       (with-details (details)
-        (check-status (core-call-admin core place details) details nil :operation operation))
-      (setf (core-handle new) (cffi:mem-ref place :uint64)))
-    (with-short-lock (*cores-lock*)
-      (setf (gethash new *cores*) t))
-    (let ((first nil))
-      (with-short-lock ((meeting-lock core))
-        (unless (or (core-admin core) (not (eq (core-state core) :open)))
-          (setf (core-admin core) new
-                first t)))
-      (unless first (release new))
-      (or (core-admin core) (signal-closed core operation)))))
+        (let ((status 0))
+          ;; Not interrupted: a handle that was made is also kept, or freed.
+          (kabi-ll:uninterrupted
+            (setf status (core-call-admin core place details))
+            (when (zerop status)
+              (setf (core-handle new) (cffi:mem-ref place :uint64))
+              (keep-admin core new)))
+          (check-status status details nil :operation operation))))
+    (or (core-admin core) (signal-closed core operation))))
+
+(defun keep-admin (core new)
+  "Make NEW the core of the admin of CORE, unless another thread has made one or CORE is closed."
+  (with-short-lock (*cores-lock*)
+    (setf (gethash new *cores*) t))
+  (let ((first nil))
+    (with-short-lock ((meeting-lock core))
+      (unless (or (core-admin core) (not (eq (core-state core) :open)))
+        (setf (core-admin core) new
+              first t)))
+    (unless first (release new))))
 
 ;;; ---- requests ----
 

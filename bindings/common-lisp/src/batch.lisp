@@ -5,7 +5,7 @@
 (defconstant +batch-records+ 10000 "How many records go into one crossing at most.")
 (defconstant +batch-octets+ (* 4 1024 1024) "How many octets go into one crossing, but for one large record.")
 
-(defstruct (packing (:constructor make-packing (core staging)))
+(defstruct (packing (:constructor make-packing (core staging deliveries)))
   "A crossing that is being put together. Deliveries are those of its records, in order."
   (core nil :type producer-core)
   (staging nil :type staging)
@@ -23,8 +23,9 @@
          (staging (packing-staging packing)))
     (declare (type index size used))
     (when (> (+ used size) (staging-size staging))
-      (setf staging (grow-staging staging (+ used size) used)
-            (packing-staging packing) staging))
+      (kabi-ll:uninterrupted
+        (setf staging (grow-staging staging (+ used size) used)
+              (packing-staging packing) staging)))
     (pack (cffi:inc-pointer (staging-pointer staging) used) size topic partition timestamp 0 key value
           headers (if headers (length (the list headers)) 0))
     (setf (packing-used packing) (+ used size))
@@ -84,17 +85,16 @@ and their conditions."
       (argument-error 'producer producer "a producer with reports; use :FUTURES NIL without them"))
     (when (listp records) (check-proper records 'records))
     (when (or futures (producer-reportsp core)) (ensure-draining core))
-    (let* ((packing (make-packing core (take-staging core)))
-           (deadline (deadline timeout)))
-      (when futures
-        (setf (packing-deliveries packing) (make-array (length records))))
-      (unwind-protect
-           (send-elements packing (producer-topic core topic) records deadline)
-        (give-staging-back core (packing-staging packing)))
-      (if futures
-          (packing-deliveries packing)
-          (values (- (packing-begin packing) (length (packing-failures packing)))
-                  (nreverse (packing-failures packing)))))))
+    (let ((deadline (deadline timeout))
+          (deliveries (when futures (make-array (length records)))))
+      (with-taken (packing (make-packing core (take-staging core) deliveries))
+          (progn
+            (send-elements packing (producer-topic core topic) records deadline)
+            (if futures
+                deliveries
+                (values (- (packing-begin packing) (length (packing-failures packing)))
+                        (nreverse (packing-failures packing)))))
+        (give-staging-back core (packing-staging packing))))))
 
 (defun send-elements (packing topic records deadline)
   (flet ((add (record)
@@ -130,25 +130,26 @@ and their conditions."
   "Send what is packed, and go on after a full queue where it left off."
   (declare (type packing packing))
   (let ((core (packing-core packing)) (count (packing-count packing)))
-    (when (packing-deliveries packing) (take-tokens packing))
     (cffi:with-foreign-object (statuses :int32 count)
       (let ((begin 0) (offset 0) (status kabi-ll:+status-interrupted+) (slice 0))
         (declare (type index begin offset) (type (signed-byte 32) status slice))
-        (unwind-protect
-             (loop
-               ;; What was taken must be known to be, whenever an interrupt comes.
-               (kabi-ll:uninterrupted
-                 (setf status (call-packed core packing offset (- count begin) slice statuses))
-                 (if (zerop status)
-                     (setf begin count)
-                     (multiple-value-setq (begin offset) (settle packing begin offset statuses))))
-               (setf slice (slice-of deadline))
-               (when (or (= begin count)
-                         (zerop slice)
-                         (not (member status '(#.kabi-ll:+status-queue-full+
-                                               #.kabi-ll:+status-interrupted+)))
-                         (not (spurious-wake-p core)))
-                 (return)))
+        (with-taken (nothing (when (packing-deliveries packing) (take-tokens packing)))
+            (loop
+              ;; What was taken must be known to be, whenever an interrupt comes.
+              (kabi-ll:uninterrupted
+                (setf status (call-packed core packing offset (- count begin) slice statuses))
+                (if (zerop status)
+                    (setf begin count)
+                    (multiple-value-setq (begin offset) (settle packing begin offset statuses))))
+              (setf slice (slice-of deadline))
+              (when (or (= begin count)
+                        (not (member status '(#.kabi-ll:+status-queue-full+
+                                              #.kabi-ll:+status-interrupted+))))
+                (return))
+              (unless (spurious-wake-p core) ; a WAKE is what it ends by, not a full queue
+                (setf status kabi-ll:+status-interrupted+)
+                (return))
+              (when (zerop slice) (return)))
           (loop while (< begin count)
                 do (setf offset (refuse packing begin offset status))
                    (incf begin)))))

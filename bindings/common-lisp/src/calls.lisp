@@ -61,20 +61,30 @@ CALL must be a call of kafkabi/low-level: it is not interrupted, interrupts are 
 (defconstant +idle-seconds+ 10 "After that long without a job a worker ends.")
 
 (defun pool-run (job)
-  "Run the function JOB on a thread of the pool. What it signals is lost: it must handle that."
-  (let ((new nil))
-    (with-short-lock (*pool-lock*)
-      (let ((worker (pop *idle-workers*)))
-        (cond (worker
-               (setf (worker-job worker) job)
-               (wake-all *pool-waiters*))
-              (t
-               (setf new (make-worker))
-               (setf (worker-job new) job)
-               (push new *workers*)))))
-    (when new
-      (setf (worker-thread new) (spawn "kafkabi worker" (lambda () (work new)))))
-    nil))
+  "Run the function JOB on a thread of the pool. What it signals is lost: it must handle that. Not interrupted,
+so that a job is either on its way or signals that it is not."
+  (kabi-ll:uninterrupted
+    (let ((new nil))
+      (with-short-lock (*pool-lock*)
+        (let ((worker (pop *idle-workers*)))
+          (cond (worker
+                 (setf (worker-job worker) job)
+                 (wake-all *pool-waiters*))
+                (t
+                 (setf new (make-worker))
+                 (setf (worker-job new) job)
+                 (push new *workers*)))))
+      (when new (start-worker new))
+      nil)))
+
+(defun start-worker (worker)
+  (let ((started nil))
+    (unwind-protect
+         (setf (worker-thread worker) (spawn "kafkabi worker" (lambda () (work worker)))
+               started t)
+      (unless started
+        (with-short-lock (*pool-lock*)
+          (setf *workers* (delete worker *workers*)))))))
 
 (defun work (worker)
   (loop
@@ -104,33 +114,60 @@ CALL must be a call of kafkabi/low-level: it is not interrupted, interrupts are 
                    (setf *pool-ending* t)
                    (wake-all *pool-waiters*)
                    (copy-list *workers*))))
-    (dolist (worker workers)
-      (let ((thread (worker-thread worker)))
-        (when thread (join thread))))
-    (setf *pool-ending* nil
-          *idle-workers* '()
-          *workers* '())))
+    (unwind-protect
+         (dolist (worker workers)
+           (let ((thread (worker-thread worker)))
+             (when thread (join thread))
+             ;; It has left the lists, unless somebody has killed it.
+             (with-short-lock (*pool-lock*)
+               (setf *idle-workers* (delete worker *idle-workers*)
+                     *workers* (delete worker *workers*)))))
+      (setf *pool-ending* nil))))
 
 ;;; ---- calls on it ----
+
+(defstruct (call (:constructor make-call ()))
+  "A call on a thread of the pool, and what it gave."
+  (lock (make-lock "kafkabi call"))
+  (waiters (make-waiters))
+  (done nil)
+  (results '() :type list)
+  (failure nil))
+
+(defun begin-call (function)
+  "Begin to call FUNCTION on a thread of the pool."
+  (declare (type function function))
+  (let ((call (make-call))
+        (left (make-condition 'kafka-error :code kabi-ll:+status-callback-failed+
+                                           :description "a call was left by a throw or a restart")))
+    (pool-run (lambda ()
+                (setf (call-failure call) left)
+                (unwind-protect
+                     (handler-case (setf (call-results call) (multiple-value-list (funcall function))
+                                         (call-failure call) nil)
+                       (error (condition) (setf (call-failure call) condition)))
+                  (with-short-lock ((call-lock call))
+                    (setf (call-done call) t)
+                    (wake-all (call-waiters call))))))
+    call))
+
+(defun end-call (call give-up)
+  "Wait for CALL and return its values, or signal what it signalled. When this thread is unwound meanwhile,
+GIVE-UP is called."
+  (declare (type function give-up))
+  (unwind-protect
+       (with-lock ((call-lock call))
+         (loop until (call-done call) do (wait-with-lock (call-waiters call) (call-lock call) 1)))
+    (unless (call-done call) (funcall give-up)))
+  (if (call-failure call)
+      (error (call-failure call))
+      (values-list (call-results call))))
 
 (defun call-out-of-line (function give-up)
   "Call FUNCTION on a thread of the pool and return its values, or signal what it signalled. When this
 thread is unwound meanwhile, GIVE-UP is called, and FUNCTION goes on alone: everything that it uses must
 be its own."
-  (declare (type function function give-up))
-  (let ((lock (make-lock "kafkabi call")) (waiters (make-waiters))
-        (done nil) (results '()) (failure nil))
-    (pool-run (lambda ()
-                (handler-case (setf results (multiple-value-list (funcall function)))
-                  (error (condition) (setf failure condition)))
-                (with-short-lock (lock)
-                  (setf done t)
-                  (wake-all waiters))))
-    (unwind-protect
-         (with-lock (lock)
-           (loop until done do (wait-with-lock waiters lock 1)))
-      (unless done (funcall give-up)))
-    (if failure (error failure) (values-list results))))
+  (end-call (begin-call function) give-up))
 
 (defmacro out-of-line ((&key (give-up '(progn))) &body body)
   "Evaluate BODY on a thread of the pool and wait for its values; conditions come back, too. BODY sees

@@ -19,6 +19,7 @@
   (thread nil)                          ; the thread that drains, if there is one
   (tasks '() :type list)                ; callbacks for it, the newest first
   (drainer nil)                         ; the thread that drains now
+  (closer nil)                          ; the thread of ours that drains what is left at a close
   (events nil :type (or null staging))
   (texts nil :type (or null staging))
   (events-count 0 :type index)          ; how many events are in the buffer,
@@ -83,8 +84,27 @@ which the with- macros do."))
   (start-draining-if-asked core)
   client)
 
+(defun call-and-adopt (client core make)
+  "Make CORE, whose handle the function MAKE gives, the inside of CLIENT: not interrupted, so that no handle is
+lost. Conditions are signalled after, with interrupts."
+  (declare (type function make))
+  (let ((failure nil))
+    (kabi-ll:uninterrupted
+      (handler-case (progn (setf (core-handle core) (funcall make))
+                           (adopt client core))
+        (error (condition)
+          (setf failure condition)
+          (release core))))
+    (when failure (error failure))
+    client))
+
 (defun forget-client (core)
-  "What the finalizer does: hand the client over to be ended in the background, and warn."
+  "What the finalizer does: have the client ended by another thread, and the program warned there. Finalizers
+run on one thread for all or inside any, whose locks are not known."
+  (unless (eql (core-handle core) kabi-ll:+no-handle+)
+    (pool-run (lambda () (end-forgotten core)))))
+
+(defun end-forgotten (core)
   (unless (eql (core-handle core) kabi-ll:+no-handle+)
     (let ((state (core-state core)))
       (release core)
@@ -236,30 +256,49 @@ A producer waits until every record that it took has its report, and gives up th
 many were not delivered. A consumer commits what is handled, if commits are automatic, and leaves its
 group. An admin waits for its requests. Signal a TIMEOUT-ERROR when the time is over: the client is closed
 all the same, and the rest is done in the background. Closing a closed client does nothing. When this
-thread is unwound meanwhile, the close goes on in the background."))
+thread is unwound meanwhile, the close goes on in the background.
+
+Functions for what is still to be told are called on a thread of the library's, where what they signal is
+logged, also those of a client with :DRAIN :CALLER."))
 
 (defmethod close ((client client) &key (timeout 30000))
   (check-argument timeout milliseconds "a number of milliseconds, or -1 to wait for ever")
-  (let ((core (client-core client)) (first nil))
-    (with-short-lock ((meeting-lock core))
-      (when (eq (core-state core) :open)
-        (setf first t (core-state core) :closing)))
-    (if first (close-core client core timeout) 0)))
+  (let ((call (begin-close client (client-core client) timeout)))
+    (if call
+        (multiple-value-bind (undelivered condition) (end-call call (lambda ()))
+          (if condition (error condition) undelivered))
+        0)))
 
-(defun close-core (client core timeout)
-  (trivial-garbage:cancel-finalization client)
-  (let ((inside (eq (core-thread core) (this-thread)))) ; in a handler or callback
-    (multiple-value-bind (undelivered condition)
-        (out-of-line ()
-          (with-details (details)
-            (multiple-value-bind (status undelivered) (core-call-close core timeout details)
-              (let ((condition (unless (zerop status)
-                                 (details-condition status details nil '(:operation close)))))
-                (unless inside
-                  (drain-to-the-end core)
-                  (release core))
-                (values undelivered condition)))))
-      (if condition (error condition) undelivered))))
+(defun begin-close (client core timeout)
+  "Unless CORE is closing already, begin with it on a thread of the pool, and return the call. An interrupt finds
+the client open and whole, or its close on its way."
+  (let ((inside (eq (core-thread core) (this-thread))) ; in a handler or callback
+        (call nil))
+    (kabi-ll:uninterrupted
+      (when (with-short-lock ((meeting-lock core))
+              (when (eq (core-state core) :open)
+                (setf (core-state core) :closing)))
+        (unwind-protect
+             (setf call (begin-call (lambda () (close-core core timeout inside))))
+          (if call
+              (trivial-garbage:cancel-finalization client)
+              ;; There was no thread to be had.
+              (with-short-lock ((meeting-lock core))
+                (when (eq (core-state core) :closing)
+                  (setf (core-state core) :open)))))))
+    call))
+
+(defun close-core (core timeout inside)
+  "Close CORE and dispatch what is left, which its own thread does if the close comes from INSIDE it. Return how
+many records were given up, and the condition of a close that did not end well."
+  (with-details (details)
+    (multiple-value-bind (status undelivered) (core-call-close core timeout details)
+      (let ((condition (unless (zerop status)
+                         (details-condition status details nil '(:operation close)))))
+        (unless inside
+          (unwind-protect (drain-to-the-end core)
+            (release core)))
+        (values undelivered condition)))))
 
 (defun call-with-client (client function)
   "Call FUNCTION with CLIENT and close it. When FUNCTION is left by a throw or an error, what the close

@@ -93,8 +93,14 @@ and dispatch them. Return how many there were and the status, or NIL if another 
                  (values count status)))
               (t (values 0 status)))))))
 
+(defun oursp (core)
+  "True on a thread of this library's that drains CORE: what a function of the program's signals ends there."
+  (let ((this (this-thread)))
+    (or (eq (core-thread core) this)
+        (eq (core-closer core) this))))
+
 (defun run-task (core task)
-  (if (eq (core-thread core) (this-thread))
+  (if (oursp core)
       (with-simple-restart (abort "Leave the function that goes on with a future.")
         (call-back task))
       (call-back task)))
@@ -149,10 +155,20 @@ and dispatch them. Return how many there were and the status, or NIL if another 
 
 (defvar *exiting* nil "True once this Lisp ends: the clients' threads are to end, too.")
 
+(defun drain-on (core timeout)
+  "As DRAIN, on a thread of ours: an error outside of the program's functions is logged, and does not end it."
+  (with-simple-restart (abort "Go on with the next event of ~A." (core-name core))
+    (handler-case (drain core timeout)
+      (error (condition)
+        (log-line core 3 (format nil "an event could not be handed over: ~(~A~): ~A" (type-of condition)
+                                 condition))
+        (sleep 1/10)                    ; if it is for good, not all the time
+        (values 0 kabi-ll:+status-interrupted+)))))
+
 (defun drain-loop (core)
   (unwind-protect
        (loop until *exiting* do
-         (multiple-value-bind (count status) (drain core +thread-slice+)
+         (multiple-value-bind (count status) (drain-on core +thread-slice+)
            (cond ((null count) (wait-a-little core))
                  ((not (member status '(0 #.kabi-ll:+status-interrupted+ #.kabi-ll:+status-busy+)))
                   (return)))))
@@ -173,14 +189,16 @@ and dispatch them. Return how many there were and the status, or NIL if another 
 (defun drain-to-the-end (core)
   "After the close: dispatch what is left, until the client says that there is no more."
   (let ((thread (core-thread core)))
-    (if thread
-        (join thread)
-        (loop
-          (multiple-value-bind (count status) (drain core 0)
-            (cond ((null count) (wait-a-little core))
-                  ((and (zerop status) (plusp count)))
-                  ((eql status kabi-ll:+status-interrupted+))
-                  (t (return))))))))
+    (cond (thread (join thread))
+          (t (setf (core-closer core) (this-thread))
+             (unwind-protect
+                  (loop
+                    (multiple-value-bind (count status) (drain-on core 0)
+                      (cond ((null count) (wait-a-little core))
+                            ((and (zerop status) (plusp count)))
+                            ((eql status kabi-ll:+status-interrupted+))
+                            (t (return)))))
+               (setf (core-closer core) nil))))))
 
 (defun serve (client &key (timeout 0))
   "Hand the events of CLIENT to its functions on this thread: wait up to TIMEOUT milliseconds for the
@@ -213,14 +231,17 @@ handler which throws does not meet it again, and those after it are not lost."
       (let ((event (cffi:inc-pointer (staging-pointer (core-events core))
                                      (* next kabi-ll:+sizeof-event+))))
         (cond ((eql (kabi-ll:event-kind event) kabi-ll:+event-report+)
-               (setf (core-events-next core) (take-reports core next)))
+               ;; No function of the program's is called inside, which may drain anew and fill the buffer.
+               (kabi-ll:uninterrupted
+                 (setf (core-events-next core) (take-reports core next))))
               (t
                (setf (core-events-next core) (1+ next))
                (handle-event core (kabi-ll:event-kind event) event)))))))
 
 (defgeneric take-reports (core first)
   (:documentation "Complete the futures of the reports from event number FIRST on. Return the number of the
-first event that is no report."))
+first event that is no report. It calls none of the program's functions: those that are to be called become
+tasks."))
 
 (defun event-text (core event)
   (foreign-text (cffi:inc-pointer (staging-pointer (core-texts core)) (kabi-ll:event-text-offset event))
@@ -261,20 +282,36 @@ restart ABORT leaves it."
 client's own thread an error in it is logged; on the program's threads it goes where it goes."
   (let ((function (getf (core-handlers core) kind)))
     (when function
-      (if (eq (core-thread core) (this-thread))
+      (if (oursp core)
           (guarded (core kind) (apply function (owner core) arguments))
           (apply function (owner core) arguments)))))
 
 ;;; ---- tokens for SASL/OAUTHBEARER ----
 
 (defun answer-token (core text)
-  "Ask the program's function for a token and hand it on, or why there is none."
-  (handler-case
-      (multiple-value-bind (token lifetime principal extensions)
-          (apply (getf (core-handlers core) :token) (list (owner core) text))
-        (give-token core token lifetime principal extensions))
+  "Ask the program's function for a token and hand it on, or why there is none: without any answer it would not
+be asked again."
+  (let ((answered nil) (why "the function for tokens left by a throw or a restart"))
+    (unwind-protect
+         (flet ((ask ()
+                  (handler-case
+                      (multiple-value-bind (token lifetime principal extensions)
+                          (funcall (getf (core-handlers core) :token) (owner core) text)
+                        (give-token core token lifetime principal extensions)
+                        (setf answered t))
+                    (error (condition)
+                      (setf why (remove (code-char 0) (princ-to-string condition)))))))
+           (if (oursp core)
+               (guarded (core :token) (ask))
+               (ask)))
+      (unless answered (refuse-token-if-open core why)))))
+
+(defun refuse-token-if-open (core why)
+  "Tell a client, which may have been closed meanwhile, that there is no token."
+  (handler-case (refuse-token core why)
     (error (condition)
-      (refuse-token core (remove (code-char 0) (princ-to-string condition))))))
+      (when (eq (core-state core) :open)
+        (log-line core 3 (princ-to-string condition))))))
 
 (defgeneric core-call-token-set (core token lifetime principal extensions details))
 (defgeneric core-call-token-failure (core why details))

@@ -26,10 +26,16 @@
              (#.+pending+ "pending") (#.+fulfilled+ "done") (t "failed"))
            stream)))
 
+(declaim (inline endedp))
+(defun endedp (future)
+  "True when FUTURE has ended; what it has ended with can be read then."
+  (prog1 (/= (future-state future) +pending+)
+    (read-barrier)))
+
 (defun donep (future)
   "True when the operation of FUTURE has ended, well or not."
   (check-argument future future "a future")
-  (/= (future-state future) +pending+))
+  (endedp future))
 
 ;;; ---- completing ----
 
@@ -49,8 +55,9 @@
     (with-short-lock ((meeting-lock meeting))
       (when (eql (future-state future) +pending+)
         (setf first t
-              (future-result future) result
-              (future-state future) state
+              (future-result future) result)
+        (write-barrier)                 ; the state last, for those who look without the lock
+        (setf (future-state future) state
               callbacks (future-callbacks future)
               (future-callbacks future) '())
         (when (plusp (meeting-waiting meeting))
@@ -81,13 +88,13 @@ program asked that its own threads do it. Return true if that was done, NIL if a
 it has, NIL if the time is over."
   (check-argument future future "a future")
   (check-argument timeout milliseconds "a number of milliseconds, or -1 to wait for ever")
-  (or (/= (future-state future) +pending+)
+  (or (endedp future)
       (wait-for-end future (deadline timeout))))
 
 (defun wait-for-end (future deadline)
   (let ((meeting (future-meeting future)))
     (loop
-      (when (/= (future-state future) +pending+) (return t))
+      (when (endedp future) (return t))
       (let ((left (left deadline)))
         (when (zerop left) (return nil))
         (unless (help-along meeting (if (minusp left) +slice+ (min left +slice+)))

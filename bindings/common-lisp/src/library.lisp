@@ -13,12 +13,18 @@
 (defun shutdown (&key (timeout 30000))
   "Free every client and cluster that is still there, and wait up to TIMEOUT milliseconds (-1: for ever)
 until all threads of kafkabi's have ended, those in Lisp too. New clients may be made after. Signal a
-TIMEOUT-ERROR if some are still there."
+TIMEOUT-ERROR if some are still there. When this thread is unwound meanwhile, it goes on in the background."
   (check-argument timeout milliseconds "a number of milliseconds, or -1 to wait for ever")
   (end-all-threads)
-  (with-details (details)
-    (check-status (kabi-ll:shutdown timeout details) details nil :operation 'shutdown))
-  nil)
+  ;; Not in slices: each ends the clusters, which clients that are being ended still send to.
+  (let ((condition (out-of-line ()
+                     (with-details (details)
+                       (let ((status (kabi-ll:shutdown timeout details)))
+                         (unless (zerop status)
+                           (details-condition status details nil '(:operation shutdown))))))))
+    (end-pool)
+    (when condition (error condition))
+    nil))
 
 (defun end-all-threads ()
   "Free every client that is still there, and wait for the Lisp threads of all of them."

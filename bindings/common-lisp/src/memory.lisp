@@ -129,15 +129,26 @@ NULL and 0 if it is NIL."
 
 ;;; ---- staging buffers ----
 
+(defvar *process* (list "this process")
+  "Another object in a saved image than in the process that saved it, whose foreign memory is not there.")
+
+#+sbcl
+(progn
+  (defun note-image () (setf *process* (list "an image")))
+  (pushnew 'note-image sb-ext:*save-hooks*))
+
 (defstruct (staging (:constructor %make-staging (pointer size)))
   "Foreign memory, aligned to 8 octets, which is freed with the object."
   (pointer (cffi:null-pointer) :type cffi:foreign-pointer)
-  (size 0 :type index))
+  (size 0 :type index)
+  (process *process* :read-only t))
 
 (defun make-staging (size)
   (let* ((pointer (cffi:foreign-alloc :uint8 :count size))
-         (staging (%make-staging pointer size)))
-    (finalize staging (lambda () (cffi:foreign-free pointer)))
+         (staging (%make-staging pointer size))
+         (process *process*))
+    (finalize staging (lambda ()
+                        (when (eq process *process*) (cffi:foreign-free pointer))))
     staging))
 
 (defun grow-staging (staging size used)
@@ -150,7 +161,8 @@ NULL and 0 if it is NIL."
 
 (defun free-staging (staging)
   (trivial-garbage:cancel-finalization staging)
-  (cffi:foreign-free (staging-pointer staging))
+  (when (eq (staging-process staging) *process*)
+    (cffi:foreign-free (staging-pointer staging)))
   (setf (staging-size staging) 0
         (staging-pointer staging) (cffi:null-pointer))
   nil)

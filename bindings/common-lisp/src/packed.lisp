@@ -109,32 +109,41 @@
       (make-staging +staging-size+)))
 
 (defun give-staging-back (core staging)
-  "Keep STAGING for the next batch, unless one large batch has made it too large to keep."
+  "Keep STAGING for the next batch, unless one large batch has made it too large to keep, or the producer is
+gone and has freed the others."
   (declare (type producer-core core))
-  (when (<= (staging-size staging) (* 16 +staging-size+))
-    (with-short-lock ((meeting-lock core))
-      (push staging (producer-stagings core)))))
+  (unless (and (<= (staging-size staging) (* 16 +staging-size+))
+               (with-short-lock ((meeting-lock core))
+                 (unless (eql (core-handle core) kabi-ll:+no-handle+)
+                   (push staging (producer-stagings core)))))
+    (free-staging staging)))
 
-(defun send-with-headers (core topic partition key value timestamp headers token timeout)
-  "Hand one record with headers over, packed; signal unless it was taken, and give TOKEN back."
-  (let ((staging (take-staging core)) (status kabi-ll:+status-interrupted+))
+(defun send-with-headers (core topic partition key value timestamp headers delivery timeout)
+  "As SEND-MESSAGE, for a record with headers, which is packed."
+  (let* ((headers (header-octets headers))
+         (size (packed-record-size key value headers))
+         (taken nil) (status kabi-ll:+status-interrupted+))
     (with-details (details)
-      (unwind-protect
-           (let* ((headers (header-octets headers))
-                  (size (packed-record-size key value headers)))
-             (when (> size (staging-size staging))
-               (setf staging (grow-staging staging size 0)))
-             (pack (staging-pointer staging) size topic partition timestamp token key value headers
-                   (length headers))
-             (in-slices (slice timeout core kabi-ll:+status-queue-full+)
-               (kabi-ll:uninterrupted
-                 (setf status (kabi-ll:producer-send-packed
-                               (core-handle core) (staging-pointer staging) size 1 topic
-                               kabi-ll:+partition-record+ slice (cffi:null-pointer)
-                               (cffi:null-pointer) details)))))
-        (unless (or (zerop status) (zerop token))
-          (give-token-back core token))
+      (with-taken (staging (take-staging core))
+          (with-taken (token (if delivery (take-token core delivery) 0))
+              (progn
+                (when (> size (staging-size staging))
+                  (kabi-ll:uninterrupted
+                    (setf staging (grow-staging staging size 0))))
+                (pack (staging-pointer staging) size topic partition timestamp token key value headers
+                      (length headers))
+                (setf status
+                      (in-slices (slice timeout core kabi-ll:+status-queue-full+)
+                        (kabi-ll:uninterrupted
+                          (let ((status (kabi-ll:producer-send-packed
+                                         (core-handle core) (staging-pointer staging) size 1 topic
+                                         kabi-ll:+partition-record+ slice (cffi:null-pointer)
+                                         (cffi:null-pointer) details)))
+                            (setf taken (zerop status))
+                            status)))))
+            (unless (or taken (null delivery))
+              (give-token-back core token)))
         (give-staging-back core staging))
-      (unless (zerop status)
+      (unless taken
         (signal-send status details core topic partition)))
     nil))

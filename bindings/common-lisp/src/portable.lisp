@@ -71,6 +71,40 @@
     ;; Without it the others find out when their wait is over.
     (funcall (or broadcast (thread-symbol "CONDITION-NOTIFY")) waiters)))
 
+;;; ---- what is taken is given back ----
+
+(defmacro with-taken ((variable take) form &body give-back)
+  "Bind VARIABLE to what TAKE gives, evaluate FORM, and GIVE-BACK, however FORM is left. Interrupts are taken in
+FORM only: there is no moment in which something is taken and would not be given back."
+  #+sbcl
+  `(sb-sys:without-interrupts
+     (let ((,variable ,take))
+       (declare (ignorable ,variable))
+       (unwind-protect (sb-sys:with-local-interrupts ,form)
+         ,@give-back)))
+  #+(and ecl threads)
+  `(mp:without-interrupts
+     (let ((,variable ,take))
+       (declare (ignorable ,variable))
+       (unwind-protect (mp:with-local-interrupts ,form)
+         ,@give-back)))
+  #-(or sbcl (and ecl threads))
+  `(let ((,variable ,take))
+     (declare (ignorable ,variable))
+     (unwind-protect ,form
+       (kabi-ll:uninterrupted ,@give-back))))
+
+;;; ---- the order in which threads see memory ----
+
+(defmacro write-barrier ()
+  "What this thread wrote before is seen before what it writes after, by threads with a READ-BARRIER between
+their looks. Only a note for the compiler on x86-64."
+  #+sbcl '(sb-thread:barrier (:write)))
+
+(defmacro read-barrier ()
+  "What this thread reads after is at least as new as what it read before."
+  #+sbcl '(sb-thread:barrier (:read)))
+
 ;;; ---- threads ----
 
 (defun spawn (name function)

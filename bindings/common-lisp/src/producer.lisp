@@ -6,8 +6,9 @@
   (key-serde nil :type (or null function))
   (value-serde nil :type (or null function))
   (reportsp t)
-  (topic-name "" :type (simple-array character (*))) ; the topic that was sent to last
-  (topic-number -1 :type (signed-byte 32))
+  ;; The topic that was sent to last, (name . number): never changed but as a whole, so that threads which
+  ;; look at it without the lock see a name with its own number.
+  (topic-sent-to (cons (make-array 0 :element-type 'character) -1) :type cons)
   ;; Tokens: number N stands for the future in slot N - 1. A slot without one has the number of the next
   ;; free slot, so that they form a list. All guarded by the lock.
   (slots (make-array 0) :type simple-vector)
@@ -41,11 +42,13 @@ milliseconds since 1970, a principal, and a JSON object of extensions or NIL.
                                    :reportsp reports
                                    :key-serde (check-serde key-serde)
                                    :value-serde (check-serde value-serde))))
-    (setf (core-handle core)
-          (make-handle conf '() (if reports (event-mask handlers :report :request) (event-mask handlers :request))
-                       (lambda (config place details) (kabi-ll:producer-new config place details))
-                       'producer))
-    (adopt producer core)))
+    (call-and-adopt producer core
+                    (lambda ()
+                      (make-handle conf '() (if reports
+                                              (event-mask handlers :report :request)
+                                              (event-mask handlers :request))
+                                   (lambda (config place details) (kabi-ll:producer-new config place details))
+                                   'producer)))))
 
 (defun collect-handlers (&rest handlers)
   "A plist of the kinds that have a function."
@@ -218,13 +221,16 @@ kafkabi.report.latency is true.")
       (if (eql (core-handle core) kabi-ll:+no-handle+)
           (setf next (core-events-count core)) ; their futures are given up, and have failed
           (multiple-value-setq (next tasks failures) (complete-reports core first)))
+      (when (and failures (getf (core-handlers core) :error))
+        (setf tasks (nconc (mapcar (lambda (failure) (failure-task core failure)) failures) tasks)))
       (setf (core-tasks core) (nconc tasks (core-tasks core)))
       (when (plusp (meeting-waiting core))
         (wake-all (meeting-waiters core))))
-    (setf (core-events-next core) next)
-    (dolist (failure (nreverse failures))
-      (call-handler core :error (apply #'report-condition core failure)))
     next))
+
+(defun failure-task (core failure)
+  "A task that tells the program of a record without a future that was not delivered."
+  (lambda () (call-handler core :error (apply #'report-condition core failure))))
 
 (declaim (inline fill-delivery))
 (defun fill-delivery (future event code)
@@ -236,8 +242,9 @@ kafkabi.report.latency is true.")
         (delivery-latency future) (kabi-ll:event-latency-us event)
         (delivery-code future) code
         (delivery-flags future) (kabi-ll:event-flags event)
-        (delivery-persisted future) (kabi-ll:event-persisted event)
-        (future-state future) (if (zerop code) +fulfilled+ +failed+)))
+        (delivery-persisted future) (kabi-ll:event-persisted event))
+  (write-barrier)                       ; the state last, for those who look without the lock
+  (setf (future-state future) (if (zerop code) +fulfilled+ +failed+)))
 
 (defun complete-reports (core first)
   "With the lock held: the number of the first event that is no report, the callbacks of the futures that

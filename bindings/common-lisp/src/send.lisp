@@ -17,21 +17,18 @@
 (defun producer-topic (core topic)
   "The number of TOPIC: at hand for the topic that was sent to last."
   (declare (type producer-core core))
-  (if (and (typep topic '(simple-array character (*)))
-           (same-text-p topic (producer-topic-name core)))
-      (producer-topic-number core)
-      (other-topic core topic)))
+  (let ((last (producer-topic-sent-to core)))
+    (if (and (typep topic '(simple-array character (*)))
+             (same-text-p topic (car last)))
+        (the (signed-byte 32) (cdr last))
+        (other-topic core topic))))
 
 (defun other-topic (core topic)
   (check-argument topic string "the name of a topic, a string")
-  (let ((number (topic-number core topic))
-        (name (coerce (copy-seq topic) '(simple-array character (*)))))
-    ;; Name and number change together for a reader that is interrupted in between: number -1 first.
-    (with-short-lock ((meeting-lock core))
-      (unless (same-text-p name (producer-topic-name core))
-        (setf (producer-topic-name core) (make-string 0)
-              (producer-topic-number core) number
-              (producer-topic-name core) name)))
+  (let* ((number (topic-number core topic))
+         (pair (cons (coerce (copy-seq topic) '(simple-array character (*))) number)))
+    (write-barrier)                     ; others see the pair only with its inside
+    (setf (producer-topic-sent-to core) pair)
     number))
 
 ;;; ---- serializing ----
@@ -75,27 +72,30 @@
         (cffi:mem-ref message :uint64 kabi-ll:+offset-of-message-reserved+) 0
         (cffi:mem-ref message :uint64 (+ 8 kabi-ll:+offset-of-message-reserved+)) 0))
 
-(defun send-message (core topic partition key value timestamp token timeout)
-  "Hand one record over; signal unless it was taken, and give TOKEN back."
+(defun send-message (core topic partition key value timestamp delivery timeout)
+  "Hand one record over, whose report is for DELIVERY unless that is NIL; signal unless it was taken."
   (declare (type producer-core core) (type (signed-byte 32) topic partition timeout)
            (type (or null octets) key value) (type (signed-byte 64) timestamp)
-           (type (unsigned-byte 62) token) (optimize speed))
-  (let ((status kabi-ll:+status-interrupted+))
+           (type (or null delivery) delivery) (optimize speed))
+  (let ((taken nil) (status kabi-ll:+status-interrupted+))
     (declare (type (signed-byte 32) status))
     (with-details (details)
-      (unwind-protect
-           (with-octets (key-pointer key-length key)
-             (with-octets (value-pointer value-length value)
-               (cffi:with-foreign-object (message :uint8 #.kabi-ll:+sizeof-message+)
-                 (fill-message message topic partition key-pointer key-length value-pointer value-length
-                               timestamp token)
-                 (in-slices (slice timeout core kabi-ll:+status-queue-full+)
-                   ;; What was taken must be known to be, whenever an interrupt comes.
-                   (kabi-ll:uninterrupted
-                     (setf status (kabi-ll:producer-send (core-handle core) message slice details)))))))
-        (unless (or (zerop status) (zerop token))
+      (with-taken (token (if delivery (take-token core delivery) 0))
+          (with-octets (key-pointer key-length key)
+            (with-octets (value-pointer value-length value)
+              (cffi:with-foreign-object (message :uint8 #.kabi-ll:+sizeof-message+)
+                (fill-message message topic partition key-pointer key-length value-pointer value-length
+                              timestamp token)
+                (setf status
+                      (in-slices (slice timeout core kabi-ll:+status-queue-full+)
+                        ;; What was taken must be known to be, whenever an interrupt comes.
+                        (kabi-ll:uninterrupted
+                          (let ((status (kabi-ll:producer-send (core-handle core) message slice details)))
+                            (setf taken (zerop status))
+                            status)))))))
+        (unless (or taken (null delivery))
           (give-token-back core token)))
-      (unless (zerop status)
+      (unless taken
         (signal-send status details core topic partition)))
     nil))
 
@@ -118,11 +118,11 @@
   (unless (typep timeout 'milliseconds)
     (argument-error 'timeout timeout "a number of milliseconds, or -1 to wait for ever")))
 
-(defun hand-over (core topic partition key value timestamp headers token timeout)
+(defun hand-over (core topic partition key value timestamp headers delivery timeout)
   (declare (type producer-core core))
   (if headers
-      (send-with-headers core topic (or partition -1) key value (or timestamp 0) headers token timeout)
-      (send-message core topic (or partition -1) key value (or timestamp 0) token timeout)))
+      (send-with-headers core topic (or partition -1) key value (or timestamp 0) headers delivery timeout)
+      (send-message core topic (or partition -1) key value (or timestamp 0) delivery timeout)))
 
 (defun send (producer topic value &key key partition headers timestamp (timeout +send-timeout+))
   "Send a record to TOPIC and return the future of its REPORT, which tells the partition and offset that it
@@ -146,7 +146,7 @@ QUEUE-FULL-ERROR. A condition of a serializer has the restart STORE-FUNCTION."
            (delivery (make-delivery core)))
       (setf (delivery-topic delivery) number)
       (ensure-draining core)
-      (hand-over core number partition key value timestamp headers (take-token core delivery) timeout)
+      (hand-over core number partition key value timestamp headers delivery timeout)
       delivery)))
 
 (defun send-and-forget (producer topic value &key key partition headers timestamp (timeout +send-timeout+))
@@ -160,5 +160,5 @@ DELIVERY-ERROR, and counted by FLUSH and CLOSE. Return NIL."
            (value (and (or value (producer-value-serde core)) (value-octets core value)))
            (number (producer-topic core topic)))
       (when (producer-reportsp core) (ensure-draining core))
-      (hand-over core number partition key value timestamp headers 0 timeout)
+      (hand-over core number partition key value timestamp headers nil timeout)
       nil)))

@@ -107,3 +107,91 @@ restart ABORT, and returns, by turns."
                (is (typep (condition-of (kabi:set-token producer 1 :principal "me" :lifetime 1)) 'kabi:argument-error))
                (is (null (kabi:fail-token producer "there is none now"))))
           (ignore-errors (kabi:close producer :timeout 1000)))))))
+
+(test a-function-for-errors-may-send-and-wait
+  (let ((told 0) (hopeless nil) (nested nil))
+    (with-lines (lines)
+      (kabi:with-cluster (away)
+        (kabi:create-topic away "topic")
+        (let ((producer (kabi:make-producer
+                         :conf (list :bootstrap-servers (kabi:bootstrap-servers away))
+                         :on-error (lambda (producer condition)
+                                     (when (and (typep condition 'kabi:delivery-error) (= 1 (incf told)))
+                                       ;; Its reports are drained into the buffer in which this one lay.
+                                       (kabi:broker-up away)
+                                       (setf nested
+                                             (kabi:wait-all (loop repeat 40 collect (kabi:send producer "topic" "x"))
+                                                            :timeout *long*))
+                                       (kabi:broker-down away)
+                                       (setf hopeless
+                                             (loop repeat 40 collect (kabi:send producer "topic" "x"))))))))
+          (kabi:value (kabi:send producer "topic" "value") :timeout *long*)
+          (kabi:broker-down away)
+          (loop repeat 3 do (kabi:send-and-forget producer "topic" "value"))
+          (kabi:purge producer)
+          (is-true (await (lambda () (and hopeless (= told 3)))))
+          (is-true nested)
+          (is (notany #'kabi:donep hopeless))
+          (kabi:purge producer)
+          (is-true (kabi:wait-all hopeless :timeout *long*))
+          (is (= 40 (count-if (lambda (future) (typep (condition-of (kabi:value future)) 'kabi:delivery-error))
+                              hopeless)))
+          (kabi:close producer))))))
+
+(test failures-after-one-that-throws-are-told-by-the-next-serve
+  (let ((told 0))
+    (kabi:with-cluster (away)
+      (kabi:create-topic away "topic")
+      (let ((producer (kabi:make-producer
+                       :conf (list :bootstrap-servers (kabi:bootstrap-servers away)) :drain :caller
+                       :on-error (lambda (producer condition)
+                                   (declare (ignore producer))
+                                   (when (typep condition 'kabi:delivery-error)
+                                     (incf told)
+                                     (throw 'out :thrown))))))
+        (kabi:broker-down away)
+        (loop repeat 5 do (kabi:send-and-forget producer "topic" "value"))
+        (kabi:purge producer)
+        (is-true (await (lambda () (catch 'out (kabi:serve producer :timeout 0)) (= told 5))))
+        (kabi:close producer)))))
+
+(defun closes-with-a-function-that-misbehaves (drain)
+  "Close producers whose function for statistics, for which there are events, signals, throws or aborts."
+  (with-lines (lines)
+    (dolist (misbehaviour (list (lambda () (error "no")) (lambda () (throw 'nowhere nil)) #'abort))
+      (let ((producer (kabi:make-producer :conf (conf :statistics-interval-ms 20) :drain drain
+                                          :on-statistics (lambda (producer text)
+                                                           (declare (ignore producer text))
+                                                           (funcall misbehaviour)))))
+        (kabi:send producer (fresh-topic) "value")
+        (if (eq drain :caller)
+            (let ((descriptor (kabi:event-descriptor producer)))
+              (is-true (await (lambda () (readablep descriptor)))))
+            (kabi:flush producer :timeout *long*))
+        (is (eql 0 (funcall (in-thread (lambda () (kabi:close producer :timeout *long*))))))
+        (is (eql kabi-ll:+no-handle+ (kabi::core-handle (kabi::client-core producer))))))))
+
+(test a-close-survives-functions-that-misbehave
+  (closes-with-a-function-that-misbehaves :thread)
+  (closes-with-a-function-that-misbehaves :caller))
+
+(test a-close-while-a-token-is-asked-for-is-survived
+  (dolist (leave (list (lambda () nil) (lambda () (error "none")) #'abort))
+    (let ((asked nil) (go-on nil))
+      (with-lines (lines)
+        (let ((producer (kabi:make-producer
+                         :conf (conf :security-protocol "SASL_PLAINTEXT" :sasl-mechanisms "OAUTHBEARER")
+                         :on-token (lambda (producer text)
+                                     (declare (ignore producer text))
+                                     (setf asked t)
+                                     (await (lambda () go-on))
+                                     (funcall leave)
+                                     (values "token" (* 1000 (+ 3600 (- (get-universal-time) 2208988800))) "me" nil))
+                         :on-error (lambda (producer condition) (declare (ignore producer condition))))))
+          (is-true (await (lambda () asked)))
+          (let ((close (in-thread (lambda () (condition-of (kabi:close producer :timeout 100))))))
+            (is-true (await (lambda () (not (kabi:open-p producer)))))
+            (setf go-on t)
+            (is (typep (funcall close) '(or null kabi:timeout-error)))
+            (is-true (await (lambda ()
+                              (eql kabi-ll:+no-handle+ (kabi::core-handle (kabi::client-core producer))))))))))))

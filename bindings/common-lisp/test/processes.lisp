@@ -91,6 +91,25 @@ printed, and its exit code."
     (is-printed "a new one: 0" output)
     (is (eql 0 code))))
 
+(test a-shutdown-can-be-cut-short
+  (multiple-value-bind (output code)
+      (run-lisp '("(send-one *producer*)"
+                  "(kabi:broker-down *cluster*)"
+                  "(dotimes (number 10) (kabi:send *producer* \"topic\" \"value\"))"
+                  "(format t \"~&it was ~A~%\"
+                           (handler-case (bordeaux-threads:with-timeout (0.3) (kabi:shutdown :timeout -1))
+                             (bordeaux-threads:timeout () :cut)))"
+                  ;; It goes on, and ends once the records are delivered.
+                  "(kabi:broker-up *cluster*)"
+                  "(kabi:shutdown :timeout 60000)"
+                  "(setf *cluster* (kabi:make-cluster))"
+                  "(kabi:create-topic *cluster* \"topic\")"
+                  "(format t \"~&a new one: ~A~%\" (send-one (make-producer)))"
+                  "(uiop:quit 0)"))
+    (is-printed "it was CUT" output)
+    (is-printed "a new one: 0" output)
+    (is (eql 0 code))))
+
 (test the-system-can-be-loaded-once-more
   (multiple-value-bind (output code)
       (run-lisp '("(print (send-one *producer*))"
@@ -105,6 +124,25 @@ printed, and its exit code."
     (is-printed "the old one: 1" output)
     (is-printed "a new one: 2" output)
     (is (eql 0 code))))
+
+#+sbcl
+(test a-saved-image-does-not-free-what-is-not-its-own
+  (uiop:with-temporary-file (:pathname core :type "core")
+    (multiple-value-bind (output code)
+        (run-lisp (list "(defvar *staging* (kabi::make-staging 1000000))"
+                        "(defvar *lost* (list (kabi::make-staging 1000000)))"
+                        (format nil "(sb-ext:save-lisp-and-die ~S)" (namestring core))))
+      (is (eql 0 code) "~A" output))
+    (multiple-value-bind (output code)
+        (run-lisp '("(setf *lost* nil)"
+                    "(sb-ext:gc :full t)"
+                    "(kabi::free-staging *staging*)"
+                    "(kabi::free-staging (kabi::make-staging 1000000))"
+                    "(format t \"~&nothing was freed~%\")"
+                    "(uiop:quit 0)")
+                  :core core)
+      (is-printed "nothing was freed" output)
+      (is (eql 0 code)))))
 
 #+sbcl
 (test a-saved-image-starts-anew

@@ -257,3 +257,37 @@
         (kabi:value (kabi:send producer topic 7) :timeout *long*))
       (kabi:value (kabi:send producer topic 8) :timeout *long*))
     (is (equalp (list (octets 7) (octets 8)) (values-in topic :count 2)))))
+
+(test threads-that-send-to-different-topics-do-not-mix-them-up
+  (let ((topics (list (fresh-topic) (fresh-topic))) (rounds 5) (records 4000))
+    (kabi:with-producer (producer :conf (conf))
+      (flet ((sender (topic)
+               ;; The elements name their topic, so that it is looked up as often as can be.
+               (let ((batch (make-list records :initial-element (list topic :topic topic))))
+                 (in-thread (lambda ()
+                              (loop repeat rounds
+                                    append (coerce (kabi:send-batch producer topic batch :timeout *long*)
+                                                   'list)))))))
+        (loop for futures in (mapcar #'funcall (mapcar #'sender topics))
+              for topic in topics
+              do (is (= (* rounds records)
+                        (count topic futures
+                               :test #'string=
+                               :key (lambda (future)
+                                      (kabi:report-topic (kabi:value future :timeout *long*)))))))))
+    (dolist (topic topics)
+      (is (= (* rounds records)
+             (count topic (values-in topic :count (* rounds records))
+                    :test #'string= :key #'kabi:octets-to-string))))))
+
+(test threads-look-topics-up-side-by-side
+  ;; What each send does, as often as it takes for two threads to meet in it.
+  (kabi:with-producer (producer :conf (conf))
+    (let ((core (kabi::client-core producer)))
+      (flet ((looker (topic)
+               (let ((name (coerce topic '(simple-array character (*))))
+                     (number (kabi::topic-number core topic)))
+                 (in-thread (lambda ()
+                              (loop repeat 2000000
+                                    count (/= number (kabi::producer-topic core name))))))))
+        (is (equal '(0 0) (mapcar #'funcall (mapcar #'looker (list (fresh-topic) (fresh-topic))))))))))
