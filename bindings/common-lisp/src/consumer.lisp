@@ -8,7 +8,7 @@
   ;; The batch that records are handed out of one by one: see poll.lisp. The thread that polls changes
   ;; these; where the batch itself changes it holds the lock, for others that look at the batch.
   (poller nil)                          ; the thread that polls now
-  (loopp nil)                           ; true while it is inside MAP-RECORDS
+  (loopp nil)                           ; true while a loop has a record in hand: see SETTLE-HANDLED
   (staging nil :type (or null staging))
   (batch 0 :type (unsigned-byte 48))    ; its number,
   (count 0 :type index)                 ; how many records it has,

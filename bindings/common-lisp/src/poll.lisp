@@ -58,19 +58,26 @@
     (kabi-ll:consumer-handled (core-handle core) batch count details))
   nil)
 
-(declaim (inline finish))
+(declaim (inline finish finish-all))
 (defun finish (core)
   "All that was handed out is finished with."
   (declare (type consumer-core core))
   (setf (consumer-finished core) (consumer-next core))
   (when (consumer-owed core) (pay core)))
 
+(defun finish-all (core)
+  "The program polls: it has finished with all that was handed out, even the record at which it left a loop."
+  (declare (type consumer-core core))
+  (finish core)
+  (setf (consumer-loopp core) nil))
+
 (defun pay (core)
   (let ((places (with-short-lock ((meeting-lock core)) (shiftf (consumer-owed core) '()))))
     (store-places core places)))
 
 (defun settle-handled (core)
-  "All that was handed out is finished with, but for the record that a loop is at; tell the library."
+  "All that was handed out is finished with, but for the record that a loop is at; tell the library. The record at
+which a loop was left abnormally stays unfinished, until the program polls or says HANDLED."
   (declare (type consumer-core core))
   (unless (consumer-loopp core) (finish core))
   (tell-handled core))
@@ -391,7 +398,7 @@ the restart STORE-FUNCTION; after one the next poll goes on with the record that
   (let ((core (use consumer 'poll)))
     (declare (type consumer-core core))
     (with-poll (core 'poll)
-      (finish core)
+      (finish-all core)
       (pace core)
       (when (next-entry-p core timeout)
         (let ((pointer (entry-in-hand core)))

@@ -224,6 +224,62 @@
             (is (equal (list (list* (tp topic) 4 nil)) (kabi:commit consumer :offsets record))))))
       (is (equal (list (list* (tp topic) 5 nil)) (kabi:commit consumer))))))
 
+(defmacro leaving-at-the-sixth ((consumer) form)
+  "A loop over CONSUMER that FORM leaves while the sixth record is in hand."
+  `(let ((count 0))
+     (catch 'out
+       (handler-case (kabi:do-records (record ,consumer)
+                       (when (= (incf count) 6) ,form))
+         (cut-off ())))))
+
+(test a-commit-after-a-loop-that-was-left-counts-what-is-finished
+  (let ((topic (fill-topic 600)))
+    (macrolet ((committed-after (form &body commit)
+                 `(let ((conf (reader-conf :enable-auto-commit nil)))
+                    (kabi:with-consumer (consumer :conf conf)
+                      (kabi:assign consumer (list (tp topic)))
+                      (leaving-at-the-sixth (consumer) ,form)
+                      ,@commit)
+                    (committed-offset conf topic))))
+      (is (eql 5 (committed-after (error 'cut-off) (kabi:commit consumer))))
+      (is (eql 5 (committed-after (throw 'out nil) (kabi:commit consumer))))
+      (is (eql 5 (committed-after (return) (kabi:commit consumer))))
+      (is (eql 5 (committed-after (error 'cut-off)
+                                  (kabi:value (kabi:commit consumer :async t) :timeout *long*))))
+      ;; Twice, and after what does not poll.
+      (is (eql 5 (committed-after (error 'cut-off)
+                                  (kabi:commit consumer)
+                                  (kabi:pause consumer t)
+                                  (kabi:resume consumer t)
+                                  (kabi:commit consumer))))
+      ;; What the program says counts,
+      (is (eql 6 (committed-after (error 'cut-off) (kabi:handled consumer) (kabi:commit consumer))))
+      ;; and so does a poll, which goes on with the seventh.
+      (is (eql 7 (committed-after (error 'cut-off)
+                                  (is (eql 6 (kabi:offset (kabi:poll consumer :timeout *long*))))
+                                  (kabi:commit consumer))))
+      (is (eql 8 (committed-after (error 'cut-off)
+                                  (is (eql 2 (kabi:do-records (record consumer :limit 2) record)))
+                                  (kabi:commit consumer)))))))
+
+(test a-commit-at-a-revocation-counts-what-is-finished
+  (let ((topic (fill-topic 10)))
+    (macrolet ((committed-after (form)
+                 `(let ((conf (reader-conf :enable-auto-commit nil)) (told nil))
+                    (catch 'away
+                      (kabi:with-consumer (consumer :conf conf
+                                                    :on-revoke (lambda (consumer partitions)
+                                                                 (setf told partitions)
+                                                                 (kabi:commit consumer :timeout *long*)))
+                        (kabi:subscribe consumer topic)
+                        (leaving-at-the-sixth (consumer) ,form)))
+                    (is (equal (list (tp topic)) told))
+                    (committed-offset conf topic))))
+      (is (eql 5 (committed-after (error 'cut-off))))
+      (is (eql 5 (committed-after (throw 'out nil))))
+      ;; Through the close itself, as in the guide.
+      (is (eql 5 (committed-after (throw 'away nil)))))))
+
 (test a-close-in-a-loop
   (let* ((topic (fill-topic 20)) (conf (reader-conf)) (count 0)
          (consumer (kabi:make-consumer :conf conf)))
