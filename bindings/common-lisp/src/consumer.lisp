@@ -43,7 +43,7 @@ of them; before it takes them back, when their offsets can still be committed; a
 away because the consumer was not heard of, when commits of them fail (without :ON-LOST, :ON-REVOKE is called
 for that, too). In them the program may SEEK what is being assigned, PAUSE, COMMIT and STORE-OFFSETS. Whether
 one returns, signals or throws, the change then takes place. CLOSE calls :ON-REVOKE for what a subscription
-has given."))
+has given; a throw out of that leaves the CLOSE, which goes on in the background."))
 
 (defmethod initialize-instance :after
     ((consumer consumer) &key conf serde (key-serde serde) (value-serde serde) (drain :thread)
