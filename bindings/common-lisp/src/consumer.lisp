@@ -2,7 +2,18 @@
 
 (in-package #:kafkabi)
 
+;;; A record knows its consumer by a number, which is cheaper than a reference; see TICKET.
+
+(defconstant +consumer-numbers+ (1- (ash 1 14)) "After so many consumers the numbers begin again.")
+(defvar *consumer-number* 0 "The number of the consumer that was made last.")
+(defvar *consumer-number-lock* (make-lock "kafkabi consumers"))
+
+(defun next-consumer-number ()
+  (with-short-lock (*consumer-number-lock*)
+    (setf *consumer-number* (1+ (mod *consumer-number* +consumer-numbers+)))))
+
 (defstruct (consumer-core (:include core) (:constructor make-consumer-core) (:conc-name consumer-))
+  (number (next-consumer-number) :type (unsigned-byte 14) :read-only t)
   (key-serde nil :type (or null function))
   (value-serde nil :type (or null function))
   ;; The batch that records are handed out of one by one: see poll.lisp. The thread that polls changes
@@ -116,9 +127,13 @@ left."
 (defmethod abandon ((core consumer-core))
   (let ((futures '()))
     (with-short-lock ((meeting-lock core))
-      (setf (consumer-place core) 0 (consumer-end core) 0)
-      (when (and (consumer-staging core) (null (consumer-poller core)))
-        (free-staging (shiftf (consumer-staging core) nil)))
+      ;; A poll that is inside keeps its place and its memory: it may be between the entry that it looks at and the
+      ;; step to the next one. It finds no other entry.
+      (setf (consumer-end core) 0)
+      (when (null (consumer-poller core))
+        (setf (consumer-place core) 0)
+        (when (consumer-staging core)
+          (free-staging (shiftf (consumer-staging core) nil))))
       (maphash (lambda (number commit)
                  (declare (ignore number))
                  (push (car commit) futures))

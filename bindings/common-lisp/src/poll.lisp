@@ -85,19 +85,21 @@ which a loop was left abnormally stays unfinished, until the program polls or sa
 (defun handled (consumer &optional record)
   "Say that records are handled before the next poll says so: RECORD, which POLL or POLL-BATCH gave, and all that
 were handed out before it in its batch; or, without one, all that were handed out, also the one that a loop is
-at. What is handled can be committed. One of a partition that was moved or taken away meanwhile is no error."
+at. What is handled can be committed. One of a partition that was moved or taken away meanwhile is no error; signal
+an ARGUMENT-ERROR for one that this consumer did not give, a copy, or one that MAKE-RECORD made."
   (check-argument consumer consumer "a consumer")
   (check-argument record (or null record) "a record that this consumer gave, or NIL for all")
   (let ((core (use consumer 'handled)))
     (cond ((kept-record-p record)
-           (unless (zerop (kept-ticket record))
-             (let ((batch (ash (kept-ticket record) -20))
-                   (count (1+ (ldb (byte 20 0) (kept-ticket record)))))
-               (with-short-lock ((meeting-lock core))
-                 (when (and (eql batch (consumer-batch core)) (> count (consumer-finished core)))
-                   (setf (consumer-finished core) (min count (consumer-next core)))))
-               (say-handled core batch count))))
-          (t (when record (lent-pointer record))
+           (multiple-value-bind (batch count) (ticket-of core record)
+             (with-short-lock ((meeting-lock core))
+               (when (and (eql batch (consumer-batch core)) (> count (consumer-finished core)))
+                 (setf (consumer-finished core) (min count (consumer-next core)))))
+             (say-handled core batch count)))
+          (t (when record
+               (lent-pointer record)
+               (unless (eq (lent-core record) core)
+                 (argument-error 'record record "a record that this consumer gave")))
              (finish core)
              (tell-handled core)))
     nil))
@@ -316,9 +318,22 @@ the assignment take place: a poll into no buffer, which takes no record."
 
 (declaim (inline ticket))
 (defun ticket (core)
-  "What names the record that is handed out next."
+  "What names the record that is handed out next, for HANDLED: 14 bits of its consumer's number, which is not 0, 38 of its
+batch's and 10 of its place in that, which is below +POLL-RECORDS+."
   (declare (type consumer-core core))
-  (logior (ash (ldb (byte 42 0) (consumer-batch core)) 20) (ldb (byte 20 0) (consumer-next core))))
+  (logior (ash (consumer-number core) 48)
+          (ash (ldb (byte 38 0) (consumer-batch core)) 10)
+          (ldb (byte 10 0) (consumer-next core))))
+
+(defun ticket-of (core record)
+  "The batch of RECORD, and how many records of it are handled with this one."
+  (let ((ticket (kept-ticket record)))
+    (unless (eql (ldb (byte 14 48) ticket) (consumer-number core))
+      (argument-error 'record record
+                      (if (zerop ticket)
+                          "a record that a poll gave: a copy or one that was made names no batch"
+                          "a record that this consumer gave")))
+    (values (ldb (byte 38 10) ticket) (1+ (ldb (byte 10 0) ticket)))))
 
 (defun deserialized-key (core octets)
   (declare (type consumer-core core))

@@ -289,6 +289,26 @@
                'kabi:closed-error))
     (is (eql 5 (committed-offset conf topic)))))
 
+(test a-close-beside-a-poll-gives-no-record-twice
+  (let ((topic (fill-topic 400)))
+    (dolist (poll (list (lambda (consumer) (list (kabi:poll consumer :timeout *long*)))
+                        (lambda (consumer) (coerce (kabi:poll-batch consumer :timeout *long* :limit 3) 'list))))
+      (dotimes (round 10)
+        (let* ((consumer (kabi:make-consumer :conf (reader-conf))) (offsets '())
+               (polls (progn
+                        (kabi:assign consumer (list (cons (tp topic) :beginning)))
+                        (in-thread (lambda ()
+                                     (condition-of
+                                       (loop (dolist (record (funcall poll consumer))
+                                               (push (kabi:offset record) offsets)
+                                               (when (= (kabi:offset record) 399)
+                                                 (kabi:seek-to-beginning consumer t)
+                                                 (setf offsets '()))))))))))
+          (is-true (await (lambda () offsets)))
+          (kabi:close consumer :timeout *long*)
+          (is (typep (funcall polls) 'kabi:closed-error))
+          (is (equal (loop for offset from 0 repeat (length offsets) collect offset) (reverse offsets))))))))
+
 (test polls-commit-what-came-before-the-last
   (let ((topic (fill-topic 10)))
     (is (eql 3 (committing (consumer topic (reader-conf)) (next-values consumer 4))))
@@ -309,6 +329,27 @@
     (is (eql 6 (committing (consumer topic (reader-conf))
                  (kabi:poll-batch consumer :timeout *long* :limit 6)
                  (kabi:poll-batch consumer :timeout *long*))))))
+
+(test what-another-consumer-gave-is-not-handled-here
+  (let ((topic (fill-topic 10)) (conf (reader-conf :enable-auto-commit nil)))
+    (flet ((refusedp (consumer record)
+             (let ((condition (condition-of (kabi:handled consumer record))))
+               (and (typep condition 'kabi:argument-error)
+                    (search "RECORD" (string-upcase (princ-to-string condition)))))))
+      (with-reader (other topic)
+        (kabi:with-consumer (consumer :conf conf)
+          (kabi:assign consumer (list (tp topic)))
+          (kabi:poll-batch consumer :timeout *long* :limit 8)
+          (let ((theirs (kabi:poll-batch other :timeout *long* :limit 8)))
+            (is-true (refusedp consumer (aref theirs 4)))
+            (is-true (refusedp consumer (kabi:make-record :topic topic :offset 3)))
+            (kabi:do-records (record other :limit 1)
+              (is-true (refusedp consumer record))
+              (is-true (refusedp other (kabi:copy-record record)))
+              (is-false (refusedp other record)))
+            (is-false (refusedp other (aref theirs 7))))
+          (kabi:with-consumer (third :conf conf)
+            (is (null (cdr (first (kabi:committed third (list (tp topic)) :timeout *long*)))))))))))
 
 (test what-is-handled-is-told-while-a-batch-lasts
   (let* ((topic (fill-topic 100)) (conf (reader-conf :auto-commit-interval-ms 50)))
