@@ -263,20 +263,36 @@ not paused is left alone. Signal a PARTIAL-ERROR if some are not assigned."
                 (kabi-ll:consumer-pause (core-handle core) pointer count details)))))
         (drop-staged core places))))
 
-(defmethod close :before ((consumer consumer) &key &allow-other-keys)
-  "Tell the program's function of the partitions that the close gives back, while they can be committed."
+(defmethod close :around ((consumer consumer) &rest arguments &key &allow-other-keys)
+  "First tell the program's function of the partitions that the close gives back, while they can be committed."
+  (let ((told nil))
+    (unwind-protect
+         (progn (tell-of-close consumer)
+                (setf told t))
+      (unless told (close-behind consumer arguments))))
+  (call-next-method))
+
+(defun tell-of-close (consumer)
   (let* ((core (client-core consumer)) (tell nil))
     (with-short-lock ((meeting-lock core))
       (when (and (eq (core-state core) :open) (consumer-subscribedp core))
         (setf tell (and (getf (core-handlers core) :revoke) t)
               (consumer-subscribedp core) nil)))
     (when tell
-      (let ((places (assigned-places core)))
-        (when places
-          (handler-case (call-change-handler core :revoke places)
-            (error (condition)
-              (log-line core 3 (format nil "the function for revoked partitions signalled ~(~A~): ~A"
-                                       (type-of condition) condition)))))))))
+      (handler-case (let ((places (assigned-places core)))
+                      (when places (call-change-handler core :revoke places)))
+        (error (condition)
+          (log-line core 3 (format nil "the function for revoked partitions signalled ~(~A~): ~A"
+                                   (type-of condition) condition)))))))
+
+(defun close-behind (consumer arguments)
+  "The program's function was left by a throw, perhaps of a time-out, which waits for nothing: close in the
+background. CONSUMER is not open any more when this returns, unless that is cut short, too."
+  (let ((core (client-core consumer)))
+    (pool-run (lambda ()
+                (handler-case (apply #'close consumer arguments)
+                  (error (condition) (log-line core 4 (princ-to-string condition))))))
+    (loop while (open-p consumer) do (sleep 0.001))))
 
 ;;; ---- the group ----
 

@@ -2,13 +2,24 @@
 
 (in-package #:kafkabi)
 
+;;; A record knows its consumer by a number, which is cheaper than a reference; see TICKET.
+
+(defconstant +consumer-numbers+ (1- (ash 1 14)) "After so many consumers the numbers begin again.")
+(defvar *consumer-number* 0 "The number of the consumer that was made last.")
+(defvar *consumer-number-lock* (make-lock "kafkabi consumers"))
+
+(defun next-consumer-number ()
+  (with-short-lock (*consumer-number-lock*)
+    (setf *consumer-number* (1+ (mod *consumer-number* +consumer-numbers+)))))
+
 (defstruct (consumer-core (:include core) (:constructor make-consumer-core) (:conc-name consumer-))
+  (number (next-consumer-number) :type (unsigned-byte 14) :read-only t)
   (key-serde nil :type (or null function))
   (value-serde nil :type (or null function))
   ;; The batch that records are handed out of one by one: see poll.lisp. The thread that polls changes
   ;; these; where the batch itself changes it holds the lock, for others that look at the batch.
   (poller nil)                          ; the thread that polls now
-  (loopp nil)                           ; true while it is inside MAP-RECORDS
+  (loopp nil)                           ; true while a loop has a record in hand: see SETTLE-HANDLED
   (staging nil :type (or null staging))
   (batch 0 :type (unsigned-byte 48))    ; its number,
   (count 0 :type index)                 ; how many records it has,
@@ -43,7 +54,7 @@ of them; before it takes them back, when their offsets can still be committed; a
 away because the consumer was not heard of, when commits of them fail (without :ON-LOST, :ON-REVOKE is called
 for that, too). In them the program may SEEK what is being assigned, PAUSE, COMMIT and STORE-OFFSETS. Whether
 one returns, signals or throws, the change then takes place. CLOSE calls :ON-REVOKE for what a subscription
-has given."))
+has given; a throw out of that leaves the CLOSE, which goes on in the background."))
 
 (defmethod initialize-instance :after
     ((consumer consumer) &key conf serde (key-serde serde) (value-serde serde) (drain :thread)
@@ -116,9 +127,13 @@ left."
 (defmethod abandon ((core consumer-core))
   (let ((futures '()))
     (with-short-lock ((meeting-lock core))
-      (setf (consumer-place core) 0 (consumer-end core) 0)
-      (when (and (consumer-staging core) (null (consumer-poller core)))
-        (free-staging (shiftf (consumer-staging core) nil)))
+      ;; A poll that is inside keeps its place and its memory: it may be between the entry that it looks at and the
+      ;; step to the next one. It finds no other entry.
+      (setf (consumer-end core) 0)
+      (when (null (consumer-poller core))
+        (setf (consumer-place core) 0)
+        (when (consumer-staging core)
+          (free-staging (shiftf (consumer-staging core) nil))))
       (maphash (lambda (number commit)
                  (declare (ignore number))
                  (push (car commit) futures))

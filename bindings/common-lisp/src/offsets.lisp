@@ -164,7 +164,8 @@ milliseconds since 1970, or one such number for all partitions that are assigned
   "Commit for the group of CONSUMER.
 
 Without OFFSETS: everything that is handled, to which records count that POLL and POLL-BATCH have handed out,
-but in a loop of DO-RECORDS only those that its body has finished with. With OFFSETS: an alist or a hash-table
+but of a loop of DO-RECORDS only those that its body has finished with: not the one at which it is, or at which it
+was left by a throw, an error or RETURN. With OFFSETS: an alist or a hash-table
 of (topic . partition) and the offset of the next record to read, or a cons of that and metadata (octets, a
 string in UTF-8, or NIL); or a record, or a sequence of records, whose offsets + 1 are committed, the greatest
 of each partition.

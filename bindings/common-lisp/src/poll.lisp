@@ -58,19 +58,26 @@
     (kabi-ll:consumer-handled (core-handle core) batch count details))
   nil)
 
-(declaim (inline finish))
+(declaim (inline finish finish-all))
 (defun finish (core)
   "All that was handed out is finished with."
   (declare (type consumer-core core))
   (setf (consumer-finished core) (consumer-next core))
   (when (consumer-owed core) (pay core)))
 
+(defun finish-all (core)
+  "The program polls: it has finished with all that was handed out, even the record at which it left a loop."
+  (declare (type consumer-core core))
+  (finish core)
+  (setf (consumer-loopp core) nil))
+
 (defun pay (core)
   (let ((places (with-short-lock ((meeting-lock core)) (shiftf (consumer-owed core) '()))))
     (store-places core places)))
 
 (defun settle-handled (core)
-  "All that was handed out is finished with, but for the record that a loop is at; tell the library."
+  "All that was handed out is finished with, but for the record that a loop is at; tell the library. The record at
+which a loop was left abnormally stays unfinished, until the program polls or says HANDLED."
   (declare (type consumer-core core))
   (unless (consumer-loopp core) (finish core))
   (tell-handled core))
@@ -78,19 +85,21 @@
 (defun handled (consumer &optional record)
   "Say that records are handled before the next poll says so: RECORD, which POLL or POLL-BATCH gave, and all that
 were handed out before it in its batch; or, without one, all that were handed out, also the one that a loop is
-at. What is handled can be committed. One of a partition that was moved or taken away meanwhile is no error."
+at. What is handled can be committed. One of a partition that was moved or taken away meanwhile is no error; signal
+an ARGUMENT-ERROR for one that this consumer did not give, a copy, or one that MAKE-RECORD made."
   (check-argument consumer consumer "a consumer")
   (check-argument record (or null record) "a record that this consumer gave, or NIL for all")
   (let ((core (use consumer 'handled)))
     (cond ((kept-record-p record)
-           (unless (zerop (kept-ticket record))
-             (let ((batch (ash (kept-ticket record) -20))
-                   (count (1+ (ldb (byte 20 0) (kept-ticket record)))))
-               (with-short-lock ((meeting-lock core))
-                 (when (and (eql batch (consumer-batch core)) (> count (consumer-finished core)))
-                   (setf (consumer-finished core) (min count (consumer-next core)))))
-               (say-handled core batch count))))
-          (t (when record (lent-pointer record))
+           (multiple-value-bind (batch count) (ticket-of core record)
+             (with-short-lock ((meeting-lock core))
+               (when (and (eql batch (consumer-batch core)) (> count (consumer-finished core)))
+                 (setf (consumer-finished core) (min count (consumer-next core)))))
+             (say-handled core batch count)))
+          (t (when record
+               (lent-pointer record)
+               (unless (eq (lent-core record) core)
+                 (argument-error 'record record "a record that this consumer gave")))
              (finish core)
              (tell-handled core)))
     nil))
@@ -309,9 +318,22 @@ the assignment take place: a poll into no buffer, which takes no record."
 
 (declaim (inline ticket))
 (defun ticket (core)
-  "What names the record that is handed out next."
+  "What names the record that is handed out next, for HANDLED: 14 bits of its consumer's number, which is not 0, 38 of its
+batch's and 10 of its place in that, which is below +POLL-RECORDS+."
   (declare (type consumer-core core))
-  (logior (ash (ldb (byte 42 0) (consumer-batch core)) 20) (ldb (byte 20 0) (consumer-next core))))
+  (logior (ash (consumer-number core) 48)
+          (ash (ldb (byte 38 0) (consumer-batch core)) 10)
+          (ldb (byte 10 0) (consumer-next core))))
+
+(defun ticket-of (core record)
+  "The batch of RECORD, and how many records of it are handled with this one."
+  (let ((ticket (kept-ticket record)))
+    (unless (eql (ldb (byte 14 48) ticket) (consumer-number core))
+      (argument-error 'record record
+                      (if (zerop ticket)
+                          "a record that a poll gave: a copy or one that was made names no batch"
+                          "a record that this consumer gave")))
+    (values (ldb (byte 38 10) ticket) (1+ (ldb (byte 10 0) ticket)))))
 
 (defun deserialized-key (core octets)
   (declare (type consumer-core core))
@@ -391,7 +413,7 @@ the restart STORE-FUNCTION; after one the next poll goes on with the record that
   (let ((core (use consumer 'poll)))
     (declare (type consumer-core core))
     (with-poll (core 'poll)
-      (finish core)
+      (finish-all core)
       (pace core)
       (when (next-entry-p core timeout)
         (let ((pointer (entry-in-hand core)))

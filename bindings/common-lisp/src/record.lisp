@@ -25,7 +25,7 @@ COPY-RECORD makes one to keep. Null keys and values are NIL, and are not given t
   (key-octets nil :type (or null octets))
   (value-octets nil :type (or null octets))
   (headers '() :type list)
-  (ticket 0 :type (unsigned-byte 62)))  ; its batch and its place in that, for HANDLED
+  (ticket 0 :type (unsigned-byte 62)))  ; its consumer, batch and place in that: see TICKET
 
 (defstruct (lent-record (:include record) (:conc-name lent-) (:copier nil)
                         (:constructor make-lent-record (core address)))

@@ -15,7 +15,7 @@ give it first: a batch ends before such an entry."
   (let ((core (use consumer 'poll-batch)))
     (declare (type consumer-core core))
     (with-poll (core 'poll-batch)
-      (finish core)
+      (finish-all core)
       (pace core)
       (take-records core timeout limit))))
 
@@ -88,7 +88,8 @@ or LIMIT records have come, if it is not NIL. Return how many there were.
 
 A record is lent for the call: FUNCTION reads it in place, from the thread that called this, and COPY-RECORD
 makes one to keep. It counts as handled when FUNCTION returns; when the loop is left by a throw or an error, the
-record at hand does not, until the program polls this consumer again. What is told about a partition is signalled
+record at hand does not, until the program polls this consumer again or says HANDLED: a COMMIT in between, also in
+a function for revocations, leaves it out. What is told about a partition is signalled
 as a PARTITION-ERROR with the restart CONTINUE, which goes on with the next record. In FUNCTION the program may
 commit, seek, pause and so on, but not poll the same consumer: that signals an error."
   (check-argument function (or function symbol) "a function of a record")
@@ -102,15 +103,15 @@ commit, seek, pause and so on, but not poll the same consumer: that signals an e
       (declare (type index count))
       (unwind-protect
            (with-poll (core 'map-records
-                       (when lent (setf (lent-address lent) 0))
-                       (setf (consumer-loopp core) nil))
+                       (when lent (setf (lent-address lent) 0)))
              (finish core)
+             ;; It stays true when the loop is left abnormally, so that no commit finishes the record in hand.
              (setf (consumer-loopp core) t)
              (loop
-               (when (and limit (>= count (the integer limit))) (return count))
+               (when (and limit (>= count (the integer limit))) (return))
                (pace core)
                (unless (eq (core-state core) :open) (signal-closed core 'map-records))
-               (unless (next-entry-p core timeout) (return count))
+               (unless (next-entry-p core timeout) (return))
                (let ((pointer (entry-in-hand core)))
                  (advance core pointer)
                  (cond ((zerop (kabi-ll:packed-code pointer))
@@ -120,7 +121,9 @@ commit, seek, pause and so on, but not poll the same consumer: that signals an e
                         (setf (lent-address lent) 0))
                        (t (with-simple-restart (continue "Go on with the next record.")
                             (error (entry-condition core pointer)))))
-                 (finish core))))
+                 (finish core)))
+             (setf (consumer-loopp core) nil)
+             count)
         (tell-handled core)))))
 
 (defmacro do-records ((record consumer &rest arguments &key timeout limit) &body body)

@@ -102,6 +102,37 @@
     (kabi:close consumer)
     (is-false (kabi:open-p consumer))))
 
+(test a-function-for-revocations-that-throws-does-not-stop-a-close
+  (let ((topic (fill-topic 3)))
+    (dolist (by '(close with-consumer with-timeout))
+      (let* ((conf (reader-conf)) (calls 0)
+             (consumer (kabi:make-consumer :conf conf
+                                           :on-revoke (lambda (consumer partitions)
+                                                        (is (equal (list (tp topic)) partitions))
+                                                        (incf calls)
+                                                        (kabi:commit consumer :timeout *long*)
+                                                        (if (eq by 'with-timeout)
+                                                            (loop (sleep 0.01))
+                                                            (throw 'out :thrown))))))
+        (kabi:subscribe consumer topic)
+        (kabi:poll consumer :timeout *long*)
+        (is (eq :thrown
+                (catch 'out
+                  (ecase by
+                    (close (kabi:close consumer :timeout *long*))
+                    ;; What WITH-CONSUMER does, also when its body is left.
+                    (with-consumer (kafkabi::call-with-client consumer (lambda (consumer)
+                                                                         (declare (ignore consumer))
+                                                                         (throw 'out :body))))
+                    (with-timeout (handler-case (bordeaux-threads:with-timeout (1)
+                                                  (kabi:close consumer :timeout *long*))
+                                    (bordeaux-threads:timeout () :thrown)))))))
+        (is-false (kabi:open-p consumer))
+        (is (eql 1 calls))
+        ;; And it goes on to its end.
+        (is-true (await (lambda () (search " closed" (princ-to-string consumer)))))
+        (is (eql 1 (committed-offset conf topic)))))))
+
 (test in-a-change-nobody-polls
   (let ((topic (fill-topic 1)) (condition nil))
     (kabi:with-consumer (consumer :conf (reader-conf)

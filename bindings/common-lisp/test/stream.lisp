@@ -224,6 +224,62 @@
             (is (equal (list (list* (tp topic) 4 nil)) (kabi:commit consumer :offsets record))))))
       (is (equal (list (list* (tp topic) 5 nil)) (kabi:commit consumer))))))
 
+(defmacro leaving-at-the-sixth ((consumer) form)
+  "A loop over CONSUMER that FORM leaves while the sixth record is in hand."
+  `(let ((count 0))
+     (catch 'out
+       (handler-case (kabi:do-records (record ,consumer)
+                       (when (= (incf count) 6) ,form))
+         (cut-off ())))))
+
+(test a-commit-after-a-loop-that-was-left-counts-what-is-finished
+  (let ((topic (fill-topic 600)))
+    (macrolet ((committed-after (form &body commit)
+                 `(let ((conf (reader-conf :enable-auto-commit nil)))
+                    (kabi:with-consumer (consumer :conf conf)
+                      (kabi:assign consumer (list (tp topic)))
+                      (leaving-at-the-sixth (consumer) ,form)
+                      ,@commit)
+                    (committed-offset conf topic))))
+      (is (eql 5 (committed-after (error 'cut-off) (kabi:commit consumer))))
+      (is (eql 5 (committed-after (throw 'out nil) (kabi:commit consumer))))
+      (is (eql 5 (committed-after (return) (kabi:commit consumer))))
+      (is (eql 5 (committed-after (error 'cut-off)
+                                  (kabi:value (kabi:commit consumer :async t) :timeout *long*))))
+      ;; Twice, and after what does not poll.
+      (is (eql 5 (committed-after (error 'cut-off)
+                                  (kabi:commit consumer)
+                                  (kabi:pause consumer t)
+                                  (kabi:resume consumer t)
+                                  (kabi:commit consumer))))
+      ;; What the program says counts,
+      (is (eql 6 (committed-after (error 'cut-off) (kabi:handled consumer) (kabi:commit consumer))))
+      ;; and so does a poll, which goes on with the seventh.
+      (is (eql 7 (committed-after (error 'cut-off)
+                                  (is (eql 6 (kabi:offset (kabi:poll consumer :timeout *long*))))
+                                  (kabi:commit consumer))))
+      (is (eql 8 (committed-after (error 'cut-off)
+                                  (is (eql 2 (kabi:do-records (record consumer :limit 2) record)))
+                                  (kabi:commit consumer)))))))
+
+(test a-commit-at-a-revocation-counts-what-is-finished
+  (let ((topic (fill-topic 10)))
+    (macrolet ((committed-after (form)
+                 `(let ((conf (reader-conf :enable-auto-commit nil)) (told nil))
+                    (catch 'away
+                      (kabi:with-consumer (consumer :conf conf
+                                                    :on-revoke (lambda (consumer partitions)
+                                                                 (setf told partitions)
+                                                                 (kabi:commit consumer :timeout *long*)))
+                        (kabi:subscribe consumer topic)
+                        (leaving-at-the-sixth (consumer) ,form)))
+                    (is (equal (list (tp topic)) told))
+                    (committed-offset conf topic))))
+      (is (eql 5 (committed-after (error 'cut-off))))
+      (is (eql 5 (committed-after (throw 'out nil))))
+      ;; Through the close itself, as in the guide.
+      (is (eql 5 (committed-after (throw 'away nil)))))))
+
 (test a-close-in-a-loop
   (let* ((topic (fill-topic 20)) (conf (reader-conf)) (count 0)
          (consumer (kabi:make-consumer :conf conf)))
@@ -232,6 +288,26 @@
                                (when (= (incf count) 6) (kabi:close consumer))))
                'kabi:closed-error))
     (is (eql 5 (committed-offset conf topic)))))
+
+(test a-close-beside-a-poll-gives-no-record-twice
+  (let ((topic (fill-topic 400)))
+    (dolist (poll (list (lambda (consumer) (list (kabi:poll consumer :timeout *long*)))
+                        (lambda (consumer) (coerce (kabi:poll-batch consumer :timeout *long* :limit 3) 'list))))
+      (dotimes (round 10)
+        (let* ((consumer (kabi:make-consumer :conf (reader-conf))) (offsets '())
+               (polls (progn
+                        (kabi:assign consumer (list (cons (tp topic) :beginning)))
+                        (in-thread (lambda ()
+                                     (condition-of
+                                       (loop (dolist (record (funcall poll consumer))
+                                               (push (kabi:offset record) offsets)
+                                               (when (= (kabi:offset record) 399)
+                                                 (kabi:seek-to-beginning consumer t)
+                                                 (setf offsets '()))))))))))
+          (is-true (await (lambda () offsets)))
+          (kabi:close consumer :timeout *long*)
+          (is (typep (funcall polls) 'kabi:closed-error))
+          (is (equal (loop for offset from 0 repeat (length offsets) collect offset) (reverse offsets))))))))
 
 (test polls-commit-what-came-before-the-last
   (let ((topic (fill-topic 10)))
@@ -253,6 +329,27 @@
     (is (eql 6 (committing (consumer topic (reader-conf))
                  (kabi:poll-batch consumer :timeout *long* :limit 6)
                  (kabi:poll-batch consumer :timeout *long*))))))
+
+(test what-another-consumer-gave-is-not-handled-here
+  (let ((topic (fill-topic 10)) (conf (reader-conf :enable-auto-commit nil)))
+    (flet ((refusedp (consumer record)
+             (let ((condition (condition-of (kabi:handled consumer record))))
+               (and (typep condition 'kabi:argument-error)
+                    (search "RECORD" (string-upcase (princ-to-string condition)))))))
+      (with-reader (other topic)
+        (kabi:with-consumer (consumer :conf conf)
+          (kabi:assign consumer (list (tp topic)))
+          (kabi:poll-batch consumer :timeout *long* :limit 8)
+          (let ((theirs (kabi:poll-batch other :timeout *long* :limit 8)))
+            (is-true (refusedp consumer (aref theirs 4)))
+            (is-true (refusedp consumer (kabi:make-record :topic topic :offset 3)))
+            (kabi:do-records (record other :limit 1)
+              (is-true (refusedp consumer record))
+              (is-true (refusedp other (kabi:copy-record record)))
+              (is-false (refusedp other record)))
+            (is-false (refusedp other (aref theirs 7))))
+          (kabi:with-consumer (third :conf conf)
+            (is (null (cdr (first (kabi:committed third (list (tp topic)) :timeout *long*)))))))))))
 
 (test what-is-handled-is-told-while-a-batch-lasts
   (let* ((topic (fill-topic 100)) (conf (reader-conf :auto-commit-interval-ms 50)))
