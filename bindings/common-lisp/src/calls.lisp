@@ -86,6 +86,11 @@ so that a job is either on its way or signals that it is not."
         (with-short-lock (*pool-lock*)
           (setf *workers* (delete worker *workers*)))))))
 
+(defun run-for-finalizer (job)
+  "Run the function JOB on a thread of its own. A finalizer may run inside any thread, whatever locks that holds:
+it can't take any, the pool's neither."
+  (spawn "kafkabi finalizer" (lambda () (ignore-errors (funcall job)))))
+
 (defun work (worker)
   (loop
     (let ((job (next-job worker)))

@@ -100,9 +100,9 @@ lost. Conditions are signalled after, with interrupts."
 
 (defun forget-client (core)
   "What the finalizer does: have the client ended by another thread, and the program warned there. Finalizers
-run on one thread for all or inside any, whose locks are not known."
+run on one thread for all, or inside any."
   (unless (eql (core-handle core) kabi-ll:+no-handle+)
-    (pool-run (lambda () (end-forgotten core)))))
+    (run-for-finalizer (lambda () (end-forgotten core)))))
 
 (defun end-forgotten (core)
   (unless (eql (core-handle core) kabi-ll:+no-handle+)
