@@ -45,6 +45,7 @@
                (:file "assignment")
                (:file "transaction")
                (:file "admin")
+               (:file "credentials")
                (:file "cluster")
                (:file "cluster-control")
                (:file "admin-topics")
