@@ -88,6 +88,7 @@
                (:file "stream")
                (:file "assignment")
                (:file "cuts")
+               (:file "exits")
                (:file "transaction")
                (:file "admin")
                (:file "cluster")
