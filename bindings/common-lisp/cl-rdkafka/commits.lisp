@@ -22,7 +22,7 @@
 
 (defgeneric commit (consumer &key offsets asyncp)
   (:documentation "Commit OFFSETS for the group of CONSUMER: an alist from (topic . partition) to the offset of
-the next message to read, or to (offset . metadata), the metadata octets; negative offsets are left out. Without
+the next message to read, or to (offset . metadata), the metadata octets; -1001, which stands for none, is left out. Without
 OFFSETS commit what was polled.
 
 Return an alist from (topic . partition) to (offset . metadata) of what was committed, NIL if there was nothing
@@ -30,9 +30,8 @@ to commit; with ASYNCP true, a future of that. Signal an RDKAFKA-ERROR if it fai
 PARTIAL-ERROR, whose GOODIES are such an alist, if its partitions came to different ends."))
 
 (defmethod commit ((consumer consumer) &key offsets asyncp)
-  (let ((pairs (remove-if #'minusp (offset-pairs (if (hash-table-p offsets) (table-alist offsets) offsets)
-                                                 'offsets)
-                          :key #'cadr)))
+  (let ((pairs (known-offsets (offset-pairs (if (hash-table-p offsets) (table-alist offsets) offsets)
+                                            'offsets))))
     (flet ((commit (async)
              (cond (pairs (kabi:commit consumer :offsets pairs :async async))
                    (offsets (kabi:commit consumer :offsets '() :async async))
@@ -42,6 +41,14 @@ PARTIAL-ERROR, whose GOODIES are such an alist, if its partitions came to differ
             (make-commit-future (commit t) pairs)
             (let ((committed (commit nil)))
               (or pairs (mapcar #'committed-pair committed))))))))
+
+(defun known-offsets (pairs)
+  "PAIRS without those of -1001, which POSITIONS and COMMITTED give where there is none. No other offset is negative."
+  (loop for pair in pairs
+        for offset = (cadr pair)
+        do (when (and (minusp offset) (/= offset cl-rdkafka/ll:rd-kafka-offset-invalid))
+             (bad-argument 'offsets pair "an offset from 0, or -1001 for none"))
+        unless (minusp offset) collect pair))
 
 (defun table-alist (table)
   (loop for key being the hash-keys of table using (hash-value value)

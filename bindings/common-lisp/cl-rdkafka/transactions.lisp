@@ -111,14 +111,14 @@ A RETRYABLE-OPERATION-ERROR has the restarts RETRY-OPERATION and CONTINUE, which
 they are committed if the transaction is. CONSUMER itself must not commit, and have enable.auto.commit=false.
 
 OFFSETS is an alist or a hash-table from (topic . partition) to an offset or (offset . metadata), each the
-offset of the next message to read; negative ones are left out. Or it is a sequence of messages that were
+offset of the next message to read; -1001, which stands for none, is left out. Or it is a sequence of messages that were
 processed: then it is the offset after the last one of each partition.
 
 A RETRYABLE-OPERATION-ERROR has the restarts RETRY-OPERATION and ABORT, an ABORT-REQUIRED-ERROR the restart
 ABORT, which aborts the transaction."))
 
 (defun send-offsets (producer consumer offsets timeout-ms)
-  (let ((offsets (remove-if #'minusp offsets :key #'cadr)))
+  (let ((offsets (known-offsets offsets)))
     (check-timeout timeout-ms)
     (flet ((send-them () (kabi:send-offsets-to-transaction producer consumer offsets :timeout timeout-ms)))
       (when offsets

@@ -327,3 +327,15 @@ property group.id."
   (let ((core (use consumer 'group-metadata)))
     (foreign-octets (lambda (buffer size length details)
                       (kabi-ll:consumer-group-metadata (core-handle core) buffer size length details)))))
+
+(defun group-generation (consumer)
+  "The group's generation as CONSUMER knows it, a number that grows each time the group decides anew who has which
+partitions (with group.protocol=consumer the member's epoch), or NIL while it is no member. Signal a KAFKA-ERROR
+without the property group.id."
+  (check-argument consumer consumer "a consumer")
+  (let ((core (use consumer 'group-generation)))
+    (cffi:with-foreign-object (generation :int32)
+      (call-checked (kabi-ll:consumer-group-generation (core-handle core) generation)
+                    nil :operation 'group-generation)
+      (let ((number (cffi:mem-ref generation :int32)))
+        (unless (minusp number) number)))))

@@ -22,7 +22,7 @@
   "The number of BROKER: an id, T for all, or where NONE is true NIL for no broker."
   (cond ((eq broker t) kabi-ll:+broker-all+)
         ((and none (null broker)) kabi-ll:+broker-none+)
-        ((typep broker '(integer 1 100)) broker)
+        ((typep broker '(integer 1 10000)) broker)
         (t (argument-error 'broker broker
                            (if none "the id of a broker, or NIL for none" "the id of a broker, or T for all")))))
 
@@ -125,6 +125,41 @@ that connect after this."
   (on-cluster (cluster set-api-versions)
     (kabi-ll:cluster-api-versions (request-number request) low high)))
 
+;;; ---- brokers that come and go ----
+
+(defun add-broker (cluster broker)
+  "Add a broker with the id BROKER, 1 to 10,000, that no other has, on a port that the system chooses; up to 100 in all.
+The copies of all partitions are spread anew, with leaders chosen among them; clients learn of it with the metadata that
+they ask for next."
+  (on-cluster (cluster add-broker) (kabi-ll:cluster-broker-add (one-broker broker))))
+
+(defun remove-broker (cluster broker)
+  "Remove BROKER, an id, for good: its connections are closed, others coordinate what it did, and the copies of all
+partitions are spread over the others, with leaders chosen among them. Records are kept. One of the brokers that
+BOOTSTRAP-SERVERS names has to stay."
+  (on-cluster (cluster remove-broker) (kabi-ll:cluster-broker-remove (one-broker broker))))
+
+(defun set-broker-address (cluster broker host port)
+  "Let BROKER, an id, say that it is at HOST, a name or an IPv4 address, and PORT, as behind a proxy or with a mistake in
+advertised.listeners. It stays where it is, as BOOTSTRAP-SERVERS names it."
+  (check-argument host (and string (not (string 0))) "a name or an IPv4 address, a string")
+  (check-argument port (integer 1 65535) "a port, 1 to 65,535")
+  (with-text (name host)
+    (on-cluster (cluster set-broker-address)
+      (kabi-ll:cluster-broker-address (one-broker broker) name port))))
+
+(defun ask-for-telemetry (cluster metrics &key (interval 60000))
+  "Let the brokers ask clients that connect after this for METRICS (KIP-714), a sequence of beginnings of metrics' names, of
+which \"\" stands for all, each INTERVAL milliseconds. What comes is only counted, by REQUESTS as :PUSH-TELEMETRY. Once for
+each cluster; signal a KAFKA-ERROR the second time."
+  (check-argument interval (integer 1 600000) "milliseconds, 1 to 600,000")
+  (let ((names (if (stringp metrics) (list metrics) (coerce-to-list metrics 'metrics))))
+    (unless (and (<= 1 (length names) 1000) (every #'stringp names))
+      (argument-error 'metrics metrics "1 to 1,000 beginnings of metrics' names, strings"))
+    (with-texts (pointers names)
+      (on-cluster (cluster ask-for-telemetry)
+        (kabi-ll:cluster-telemetry pointers (length names) interval)))))
+
 ;;; ---- placement ----
 
 (defmacro on-partition ((cluster operation topic partition) (function &rest arguments))
@@ -142,6 +177,14 @@ that connect after this."
 not made it."
   (on-partition (cluster set-leader topic partition)
     (kabi-ll:cluster-leader (one-broker broker t))))
+
+(defun answer-leader-once (cluster topic partition broker &key (leader-epoch -1))
+  "Let the next answer that tells a client about the leader of a partition name BROKER, an id or NIL for none, and
+LEADER-EPOCH (-1 for none), whoever leads it: as brokers do whose metadata is stale. Each call is good for one answer
+more, to whichever client asks first."
+  (check-argument leader-epoch (integer -1 #.(1- (ash 1 31))) "an epoch, a number from 0, or -1 for none")
+  (on-partition (cluster answer-leader-once topic partition)
+    (kabi-ll:cluster-leader-answer (one-broker broker t) leader-epoch)))
 
 (defun set-follower (cluster topic partition broker)
   "Make BROKER, an id, the follower that the leader of a partition sends every consumer to; NIL ends that."

@@ -1,8 +1,39 @@
 ;;;; JSON documents of the interface, read and written. Objects are plists of keywords with hyphens for the
-;;;; underscores; arrays are lists; null and false are NIL. The names come from a fixed schema, but those of
-;;;; a topic's own configuration, which are never read as an object.
+;;;; underscores; arrays are lists; null and false are NIL. A name that is not of the schema stays a string: what
+;;;; brokers say interns no symbols.
 
 (in-package #:kafkabi)
+
+;;; ---- names ----
+
+(defparameter *json-keywords*
+  '(:acls :alias-of :all :allow :alter :alter-configs :any :append :assignment :assignor :at :authorized-operations
+    :before :broker :broker-logger :brokers :changes :classic :client :client-metrics :cluster :cluster-action
+    :code :completing-rebalance :configs :consumer :controller :coordinator :create :credentials :dead :default
+    :delete :deletions :deny :deprecated :describe :describe-configs :description :earliest :election :empty :error
+    :errors :experimental :failed :file :filter :filters :first-offset :for :group :groups :host :id
+    :idempotent-write :importance :in-sync :instance :internal :isolation :items :iterations :kafkabi :kind :latest
+    :leader :leader-epoch :level :librdkafka-default :literal :managed :match :max :max-timestamp :mechanism
+    :member :members :metadata :metadata-hex :min :name :offset :offsets :operation :partition :partitions
+    :password :pattern :permission :placement :port :preferred :prefixed :preparing-rebalance :principal
+    :properties :rack :range :read :read-committed :read-only :read-uncommitted :replicas :replication
+    :require-stable :resource :resource-type :resources :salt-hex :scram-sha-256 :scram-sha-512 :secret :sensitive
+    :set :simple :source :stable :state :states :status :subtract :synonyms :target-assignment :text :timestamp
+    :topic :topics :total :transactional-id :type :types :unclean :unknown :unsupported :upsertions :user :users
+    :validate-only :value :values :why :write)
+  "The names of the documents (api/admin.schema.json, DESCRIBE-PROPERTIES), and their fixed words.")
+
+(defparameter *json-names*
+  (let ((table (make-hash-table :test #'equal)))
+    (dolist (keyword *json-keywords* table)
+      (setf (gethash (symbol-name keyword) table) keyword)))
+  "The keywords of *JSON-KEYWORDS* by their names.")
+
+(defun json-keyword (name)
+  "The keyword for NAME, or NAME itself if there is none."
+  (values (gethash (substitute #\- #\_ (string-upcase name)) *json-names* name)))
+
+;;; ---- reading ----
 
 (defstruct (json-input (:constructor make-json-input (text)) (:conc-name input-))
   (text "" :type string)
@@ -63,9 +94,6 @@
           collect (read-json-value input)
           while (input-take input #\,)
           finally (input-need input #\}))))
-
-(defun json-keyword (name)
-  (intern (substitute #\- #\_ (string-upcase name)) '#:keyword))
 
 (defun read-json-array (input)
   (input-need input #\[)

@@ -16,7 +16,7 @@ CLOSE is not COMMON-LISP's.")
            #:make-producer #:make-consumer #:make-admin #:make-cluster
            #:with-producer #:with-consumer #:with-admin #:with-cluster
            #:close #:open-p #:wake #:serve #:event-descriptor #:metrics
-           #:set-token #:fail-token #:*log-function*
+           #:set-token #:fail-token #:set-credentials #:*log-function*
            #:describe-properties #:get-conf)
 
   ;; serializers and deserializers
@@ -41,7 +41,7 @@ CLOSE is not COMMON-LISP's.")
            #:commit #:committed #:store-offsets
            #:seek #:seek-to-beginning #:seek-to-end #:seek-to-times
            #:positions #:offsets-for-times #:watermarks #:cached-watermarks #:lag
-           #:member-id #:rebalance-protocol #:group-metadata)
+           #:member-id #:rebalance-protocol #:group-metadata #:group-generation)
 
   ;; records
   (:export #:record #:recordp #:make-record #:copy-record
@@ -62,6 +62,7 @@ CLOSE is not COMMON-LISP's.")
 
   ;; the embedded cluster
   (:export #:bootstrap-servers #:broker-down #:broker-up #:set-latency
+           #:add-broker #:remove-broker #:set-broker-address #:answer-leader-once #:ask-for-telemetry
            #:inject-errors #:broker-errors-left #:clear-errors #:set-topic-error
            #:set-api-versions #:set-leader #:set-follower #:set-follower-watermarks #:set-rack
            #:set-coordinator #:set-group-delay #:set-group-timing #:set-group-target

@@ -121,7 +121,8 @@
 
 (test documents-are-read
   (flet ((read-it (text) (kabi::read-json text)))
-    (is (equal '(:a-b (1 -2 nil t nil) :c nil :d "x") (read-it "{\"a_b\": [1,-2 , null,true,false], \"c\":{}, \"d\":\"x\"}")))
+    (is (equal '(:in-sync (1 -2 nil t nil) :topics nil :name "x")
+               (read-it "{\"in_sync\": [1,-2 , null,true,false], \"topics\":{}, \"name\":\"x\"}")))
     (is (equal (format nil "\"\\/~C~C~C~C" #\Newline #\Tab (code-char 233) (code-char #x1f600))
                (read-it "\"\\\"\\\\\\/\\n\\t\\u00e9\\ud83d\\ude00\"")))
     (is (= 1.5d0 (read-it "1.5")))
@@ -129,6 +130,33 @@
     (is (null (read-it "[]")))
     (dolist (text '("" "{" "[1" "\"a" "{\"a\" 1}" "[1,]" "tru" "1 2" "\"\\u12\""))
       (is (typep (condition-of (read-it text)) 'kabi:kafka-error) "~S was read" text))))
+
+(defun names-of-schema ()
+  "The names and fixed words of the documents that the library writes and reads."
+  (let ((names '()))
+    (labels ((note (name) (when (stringp name) (pushnew name names :test #'string=)))
+             (table (value) (if (hash-table-p value) value (make-hash-table)))
+             (walk (value)
+               (cond ((hash-table-p value)
+                      (maphash (lambda (name member) (declare (ignore member)) (note name))
+                               (table (gethash "properties" value)))
+                      (let ((words (gethash "enum" value)))
+                        (when (listp words) (mapc #'note words)))
+                      (note (gethash "const" value))
+                      (maphash (lambda (name member) (declare (ignore name)) (walk member)) value))
+                     ((listp value) (mapc #'walk value)))))
+      (walk (yason:parse (asdf:system-relative-pathname "kafkabi" "../../api/admin.schema.json")))
+      names)))
+
+(test names-of-documents-become-keywords-without-interning
+  (dolist (name (names-of-schema))
+    (let ((keyword (substitute #\- #\_ (string-upcase name))))
+      (is (string= keyword (kabi::json-keyword name)))
+      (is (keywordp (kabi::json-keyword name)) "~A does not become a keyword" name)))
+  (is (equal '("nobody_interns_this" 1) (kabi::read-json "{\"nobody_interns_this\": 1}")))
+  (is (null (find-symbol "NOBODY-INTERNS-THIS" '#:keyword)))
+  (dolist (property (getf (kabi::read-json (kabi:describe-properties)) :properties))
+    (is (every #'keywordp (loop for (name) on property by #'cddr collect name)))))
 
 (test documents-are-written
   (is (equal "{\"a_b\":[1,\"x\",true,false,null],\"C\":{},\"e\":\"some_word\"}"

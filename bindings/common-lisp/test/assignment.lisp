@@ -19,7 +19,9 @@
                                                (is (kabi:open-p consumer))
                                                (push (list :revoke partitions) calls)))
       (kabi:subscribe consumer topic)
+      (is (null (kabi:group-generation consumer)))
       (is-true (kabi:poll consumer :timeout *long*))
+      (is (plusp (kabi:group-generation consumer)))
       (is (equal (list (list :assign (list (tp topic 0) (tp topic 1)))) calls))
       (is (= 2 (length (kabi:assignment consumer)))))
     ;; The close gives them back.

@@ -30,6 +30,8 @@
       (is (null (kf:value (kf:commit consumer :asyncp t))))
       ;; Offsets that are none are left out.
       (is (null (kf:commit consumer :offsets `(((,topic . 0) . -1001)))))
+      (dolist (offset '(-1 -5 -1000 -2000))
+        (is (typep (condition-of (kf:commit consumer :offsets `(((,topic . 0) . ,offset)))) 'kf:kafka-error)))
       (is (null (kf:value (kf:commit consumer :offsets `(((,topic . 0) . (-1001 . #()))) :asyncp t)))))))
 
 (test a-commit-gives-what-it-was-given

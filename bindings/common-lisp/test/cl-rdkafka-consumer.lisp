@@ -94,11 +94,23 @@
 
 (test a-topic-that-is-not-there-is-a-partition-error
   ;; cl-rdkafka met such an answer with a null pointer.
-  (with-client (consumer kf:consumer :conf (reader-conf "allow.auto.create.topics" "false"))
-    (kf:assign consumer (list (cons (fresh "nowhere") 0)))
-    (let ((condition (condition-of (poll-message consumer))))
-      (is (or (null condition) (typep condition 'kf:rdkafka-error)))))
-  (pass))
+  (kabi:with-cluster (cluster)
+    (dolist (error '(:unknown-topic-or-part :topic-authorization-failed))
+      (let ((topic (fresh "nowhere")))
+        (kabi:create-topic cluster topic)
+        (kabi:set-topic-error cluster topic error)
+        (with-client (consumer kf:consumer
+                               :conf (reader-conf "bootstrap.servers" (kabi:bootstrap-servers cluster)
+                                                  "topic.metadata.propagation.max.ms" "0"
+                                                  "allow.auto.create.topics" "false"))
+          (kf:subscribe consumer topic)
+          (let ((condition (condition-of (poll-message consumer))))
+            (is (typep condition 'kf:partition-error) "~A gave ~S" error condition)
+            (is (equal topic (kf:topic condition)))
+            (is (plusp (length (kf:description condition))))
+            ;; The consumer is as good as before.
+            (kabi:set-topic-error cluster topic nil)
+            (is (equal (list topic) (coerce (kf:subscription consumer) 'list)))))))))
 
 (test several-threads-poll-one-consumer
   (let ((topic (fresh-topic)) (lock (bordeaux-threads:make-lock)) (offsets '()))

@@ -94,21 +94,8 @@
   (dolist (package '(#:cl-rdkafka #:cl-rdkafka/low-level))
     (is (null (remove-if #'documented-p (externals package))))))
 
-(defun test-sources ()
-  "The text of the files of these tests."
-  (format nil "~{~A~}"
-          (loop for file in (asdf:component-children (asdf:find-system "kafkabi/cl-rdkafka-test"))
-                collect (uiop:read-file-string (asdf:component-pathname file)))))
-
-(test every-exported-symbol-is-named-in-a-test
-  (let ((sources (test-sources)))
-    (flet ((namedp (name)
-             (let ((text (format nil "kf:~(~A~)" name)))
-               (loop for place = (search text sources) then (search text sources :start2 (1+ place))
-                     while place
-                     thereis (let ((after (char sources (+ place (length text)))))
-                               (not (or (alphanumericp after) (char= after #\-))))))))
-      (is (null (remove-if #'namedp *interface*))))))
+(test every-exported-symbol-is-used-by-a-test-that-is-listed
+  (is (null (kafkabi/test::unlisted-exports '#:cl-rdkafka "kafkabi/cl-rdkafka-test"))))
 
 (test the-low-level-package-has-every-code
   (dolist (status kabi-ll:*statuses*)

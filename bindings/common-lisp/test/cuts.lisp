@@ -7,9 +7,10 @@
 
 (defun timed-out (function)
   "Call FUNCTION, which waits for ever, under a time-out of Lisp's; :TIMED-OUT if that ended it."
-  (handler-case (bordeaux-threads:with-timeout (0.3) (funcall function))
-    (bordeaux-threads:timeout () :timed-out)
-    (error (condition) condition)))
+  (within (5000)
+    (handler-case (bordeaux-threads:with-timeout (0.3) (funcall function))
+      (bordeaux-threads:timeout () :timed-out)
+      (error (condition) condition))))
 
 (defmacro cut-both-ways (&body call)
   "CALL, which would wait for ever, ends by an interrupt that throws and by a time-out."
@@ -31,6 +32,8 @@
       (cut-both-ways (kabi:do-records (record consumer) (fail "~A" record)))
       (cut-both-ways (kabi:commit consumer :offsets (list (cons partition 1)) :timeout -1))
       (cut-both-ways (kabi:value (kabi:commit consumer :offsets (list (cons partition 1)) :async t)))
+      (cut-both-ways (progn (kabi:store-offsets consumer (list (cons partition 2)))
+                            (kabi:commit consumer :timeout -1)))
       (cut-both-ways (kabi:committed consumer (list partition) :timeout -1))
       (cut-both-ways (kabi:seek consumer (list (cons partition :stored)) :timeout -1))
       (cut-both-ways (kabi:offsets-for-times consumer (list (cons partition 5)) :timeout -1))

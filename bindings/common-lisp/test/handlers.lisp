@@ -195,3 +195,19 @@ restart ABORT, and returns, by turns."
             (is (typep (funcall close) '(or null kabi:timeout-error)))
             (is-true (await (lambda ()
                               (eql kabi-ll:+no-handle+ (kabi::core-handle (kabi::client-core producer))))))))))))
+
+(test other-credentials-are-given
+  (dolist (make '(kabi:make-producer kabi:make-consumer kabi:make-admin))
+    (let ((client (funcall make :conf (conf :security-protocol "SASL_PLAINTEXT" :sasl-mechanisms "PLAIN"
+                                            :sasl-username "me" :sasl-password "old")
+                                :on-log (constantly nil) :on-error (constantly nil))))
+      (unwind-protect
+           (progn
+             (is (null (kabi:set-credentials client "me" "new")))
+             (is (typep (condition-of (kabi:set-credentials client 5 "new")) 'kabi:argument-error))
+             (let ((condition (condition-of (kabi:set-credentials client "me" '("s3cret")))))
+               (is (typep condition 'kabi:argument-error))
+               (is (not (search "s3cret" (princ-to-string condition))))))
+        (ignore-errors (kabi:close client :timeout 1000)))))
+  (kabi:with-admin (admin :conf (conf))
+    (is (eq :state (kabi:error-name (condition-of (kabi:set-credentials admin "me" "new")))))))
