@@ -4,11 +4,12 @@ use super::Core;
 use crate::client::events::Events;
 use crate::client::lifetime::{lock, Control, Held};
 use crate::client::service::{self, take_common, Served};
+use crate::client::threads;
 use crate::error::{Error, Result};
 use crate::rd::admin::Asked;
 use crate::rd::client::Client;
 use crate::rd::queue::{Event, EventKind, Queue};
-use crate::rd::signals;
+
 use crate::rd::topic::Topic;
 use crate::status::KABI_STATUS_FAIL;
 use std::sync::{Arc, Weak};
@@ -65,7 +66,7 @@ impl Served for Core {
         if let Some(core) = self.myself.get().and_then(Weak::upgrade) {
             let core = Held::new(core, Arc::clone(&self.control));
             // Without a thread it is asked the next time.
-            let _ = signals::spawn("kafkabi-ask", move || core.look_around());
+            let _ = threads::spawn("kafkabi-ask", move || core.look_around());
         }
         Some(AGAIN)
     }

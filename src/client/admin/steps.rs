@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::rd::admin::{self, Ask, Asked, Seen};
 use crate::status::{
     KABI_STATUS_QUEUE_FULL, KABI_STATUS_SYSTEM, KABI_STATUS_TIMED_OUT, KABI_STATUS_TRANSPORT,
+    KABI_STATUS_UNKNOWN_BROKER,
 };
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -22,6 +23,8 @@ use std::time::{Duration, Instant};
 /// lost, so each is longer than the one before.
 const FIRST_SLICE: Duration = Duration::from_millis(250);
 const LAST_SLICE: Duration = Duration::from_secs(4);
+/// How long one broker has to answer at first, before another is asked.
+const ONE_BROKER: Duration = Duration::from_secs(3);
 /// Waits on a queue look for a close this often.
 const SLICE: Duration = Duration::from_millis(50);
 
@@ -75,11 +78,7 @@ pub(super) fn start(core: Held<Core>, steps: Steps, number: u64, timeout: Durati
 
 pub fn metadata(ask: d::MetadataAsk) -> Steps {
     Box::new(move |walk| {
-        let seen = walk.look_around(ask.topics.is_none())?;
-        let cluster = d::ClusterDescribe {
-            authorized_operations: false,
-        };
-        let cluster = walk.ask(&cluster, seen.broker)?;
+        let (seen, cluster) = walk.look_closely(ask.topics.is_none())?;
         let topics = match ask.topics {
             None => seen.topics,
             Some(topics) => {
@@ -99,6 +98,14 @@ pub fn metadata(ask: d::MetadataAsk) -> Steps {
             topics,
         })
     })
+}
+
+/// Whether another broker may well answer.
+fn is_of_the_broker(code: i32) -> bool {
+    matches!(
+        code,
+        KABI_STATUS_TIMED_OUT | KABI_STATUS_TRANSPORT | KABI_STATUS_UNKNOWN_BROKER
+    )
 }
 
 fn by_number(topic: d::TopicDescription) -> d::TopicMetadata {
@@ -161,6 +168,29 @@ impl Walk<'_> {
                 Err(e) if e.code == KABI_STATUS_TIMED_OUT => slice = (slice * 2).min(LAST_SLICE),
                 Err(e) if e.code == KABI_STATUS_TRANSPORT => std::thread::sleep(SLICE),
                 other => return other,
+            }
+        }
+    }
+
+    /// The same, and the cluster's description by the broker that answered, so that the two fit together. That one may be
+    /// gone by then, or said to be where it is not: librdkafka would wait for it, so others are asked.
+    fn look_closely(&self, topics: bool) -> Result<(Seen, d::ClusterDescription)> {
+        let question = d::ClusterDescribe {
+            authorized_operations: false,
+        };
+        let mut patience = ONE_BROKER;
+        loop {
+            let seen = self.look_around(topics)?;
+            let attempt = Walk {
+                core: self.core,
+                deadline: self.deadline.min(Instant::now() + patience),
+            };
+            match attempt.ask(&question, seen.broker) {
+                Err(e) if is_of_the_broker(e.code) && attempt.deadline < self.deadline => {
+                    patience *= 2;
+                    std::thread::sleep(SLICE);
+                }
+                other => return other.map(|cluster| (seen, cluster)),
             }
         }
     }

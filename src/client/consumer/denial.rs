@@ -4,11 +4,12 @@
 
 use super::{Consumer, Core, SLICE};
 use crate::client::lifetime::{deadline_of, lock, remaining_up_to, Held};
+use crate::client::threads;
 use crate::document::{GroupOffsetsList, TopicPartition};
 use crate::error::{flags_of, Error, Result};
 use crate::rd::admin::{Ask, Asked};
 use crate::rd::queue::{Event, EventKind, Queue};
-use crate::rd::signals;
+
 use crate::status::{
     KABI_STATUS_GROUP_AUTHORIZATION_FAILED as GROUP_DENIED, KABI_STATUS_TIMED_OUT,
     KABI_STATUS_TOPIC_AUTHORIZATION_FAILED as TOPIC_DENIED,
@@ -223,7 +224,7 @@ impl Core {
         } else if let Some(core) = self.myself.get().and_then(Weak::upgrade) {
             let core = Held::new(core, Arc::clone(&self.control));
             // Without a thread it is asked the next time.
-            let _ = signals::spawn("kafkabi-ask", move || core.ask_topics(&topics));
+            let _ = threads::spawn("kafkabi-ask", move || core.ask_topics(&topics));
         }
     }
 
