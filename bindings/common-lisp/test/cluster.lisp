@@ -124,7 +124,8 @@
     (kabi:with-producer (producer :conf (list :bootstrap-servers (kabi:bootstrap-servers cluster)))
       (is-true (await (lambda ()
                         (find :push-telemetry (kabi:requests cluster)
-                              :key (lambda (request) (getf request :request)))))))))
+                              :key (lambda (request) (getf request :request))))))
+      (is-true (kabi:open-p producer)))))
 
 (test groups-are-told-what-to-do
   (kabi:with-cluster (cluster)
