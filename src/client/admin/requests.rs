@@ -8,7 +8,7 @@ use crate::document::{Failure, Status};
 use crate::error::{Error, Result};
 use crate::record::{KABI_ERROR_OUTCOME_UNKNOWN, KABI_ERROR_RETRIABLE, KABI_EVENT_REQUEST};
 use crate::status::{KABI_STATUS_CLOSED, KABI_STATUS_NOENT, KABI_STATUS_TIMED_OUT};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Instant;
 
@@ -35,7 +35,8 @@ struct Entry {
 #[derive(Default)]
 struct State {
     last: u64,
-    entries: HashMap<u64, Entry>,
+    /// By number, which grows: the oldest first.
+    entries: BTreeMap<u64, Entry>,
     /// Why there are no more requests.
     refusal: Option<Error>,
     /// Grows with each wake, which ends the waits that began before it.
@@ -87,8 +88,8 @@ impl Requests {
     /// When the oldest began that is not answered.
     pub fn oldest(&self) -> Option<Instant> {
         let state = lock(&self.state);
-        let open = state.entries.values().filter(|e| !e.settled);
-        open.map(|e| e.began).min()
+        let mut entries = state.entries.values();
+        entries.find(|e| !e.settled).map(|e| e.began)
     }
 
     /// How the answer of a request is read; `None` if nobody wants it any more.

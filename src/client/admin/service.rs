@@ -9,7 +9,6 @@ use crate::error::{Error, Result};
 use crate::rd::admin::Asked;
 use crate::rd::client::Client;
 use crate::rd::queue::{Event, EventKind, Queue};
-
 use crate::rd::topic::Topic;
 use crate::status::KABI_STATUS_FAIL;
 use std::sync::{Arc, Weak};

@@ -9,7 +9,6 @@ use crate::document::{GroupOffsetsList, TopicPartition};
 use crate::error::{flags_of, Error, Result};
 use crate::rd::admin::{Ask, Asked};
 use crate::rd::queue::{Event, EventKind, Queue};
-
 use crate::status::{
     KABI_STATUS_GROUP_AUTHORIZATION_FAILED as GROUP_DENIED, KABI_STATUS_TIMED_OUT,
     KABI_STATUS_TOPIC_AUTHORIZATION_FAILED as TOPIC_DENIED,
