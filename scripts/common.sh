@@ -122,14 +122,55 @@ end_checks() {
   ((FAILED == 0 && PASSED > 0))
 }
 
+# wait_for SECONDS COMMAND...: until it succeeds
+wait_for() {
+  local end=$((SECONDS + $1))
+  shift
+  until "$@"; do
+    ((SECONDS < end)) || return 1
+    sleep 0.1
+  done
+}
+
+# start_cluster SECONDS COMMAND...: runs an example that says on its first line where its brokers are and ends with its input.
+# Sets BOOTSTRAP. TEMP is the script's folder for such things.
+start_cluster() {
+  local seconds=$1
+  shift
+  rm -f "$TEMP/hold" "$TEMP/bootstrap"
+  mkfifo "$TEMP/hold"
+  "$@" <"$TEMP/hold" >"$TEMP/bootstrap" &
+  CLUSTER=$!
+  exec {HOLD}>"$TEMP/hold" # the cluster ends when this is closed
+  wait_for "$seconds" test -s "$TEMP/bootstrap"
+  BOOTSTRAP=$(<"$TEMP/bootstrap")
+}
+
+# Ends it and returns its exit code; does nothing without one.
+stop_cluster() {
+  local cluster=${CLUSTER:-}
+  [[ -n $cluster ]] || return 0
+  CLUSTER=''
+  exec {HOLD}>&-
+  wait "$cluster"
+}
+
+# ---- JDKs ----
+
+# The release of a Java compiler, such as 17; 0 for what is none.
+javac_release() {
+  local release
+  release=$("$1" -version 2>&1 | sed -n 's/^javac \([0-9]*\).*/\1/p' | head -n 1) || true
+  printf '%s' "${release:-0}"
+}
+
 # Whether Maven and a JDK 17 or newer are on the PATH.
-have_java() { command -v mvn >/dev/null && javac -version 2>&1 | awk '{ exit !($2 + 0 >= 17) }'; }
+have_java() { command -v mvn >/dev/null && (($(javac_release javac) >= 17)); }
 
 # The folder of a JDK that has the Foreign Function API, or nothing.
 new_jdk() {
-  local folder release
+  local folder
   for folder in ${KAFKABI_JDK22:+"$KAFKABI_JDK22"} /usr/lib/jvm/*/; do
-    release=$("$folder/bin/javac" -version 2>&1 | sed -n 's/^javac \([0-9]*\).*/\1/p') || continue
-    if ((${release:-0} >= 22)); then printf '%s' "${folder%/}" && return; fi
+    if (($(javac_release "$folder/bin/javac") >= 22)); then printf '%s' "${folder%/}" && return; fi
   done
 }
