@@ -38,29 +38,10 @@ admins takes any client.
 
 ;;; ---- what the kind is in the interface ----
 
-(defmethod core-call-wake ((core admin-core) details)
-  (kabi-ll:admin-wake (core-handle core) details))
-
-(defmethod core-call-free ((core admin-core) handle)
-  (kabi-ll:admin-free handle))
-
-(defmethod core-call-drain ((core admin-core) timeout events capacity count texts size used details)
-  (kabi-ll:admin-drain (core-handle core) timeout events capacity count texts size used details))
+(define-core-calls admin admin-core :topics nil)
 
 (defmethod core-call-close ((core admin-core) timeout details)
   (values (kabi-ll:admin-close (core-handle core) timeout details) 0))
-
-(defmethod core-call-event-descriptor ((core admin-core) descriptor details)
-  (kabi-ll:admin-event-fd (core-handle core) descriptor details))
-
-(defmethod core-call-metrics ((core admin-core) buffer size length details)
-  (kabi-ll:admin-metrics (core-handle core) buffer size length details))
-
-(defmethod core-call-token-set ((core admin-core) token lifetime principal extensions details)
-  (kabi-ll:admin-token-set (core-handle core) token lifetime principal extensions details))
-
-(defmethod core-call-token-failure ((core admin-core) why details)
-  (kabi-ll:admin-token-failure (core-handle core) why details))
 
 (defmethod take-reports ((core admin-core) first)
   (1+ first))                           ; admins have none

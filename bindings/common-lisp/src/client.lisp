@@ -54,6 +54,32 @@ which the with- macros do."))
 (defgeneric core-call-topic-name (core number buffer size length details))
 (defgeneric core-call-event-descriptor (core descriptor details))
 (defgeneric core-call-metrics (core buffer size length details))
+(defgeneric core-call-token-set (core token lifetime principal extensions details))
+(defgeneric core-call-token-failure (core why details))
+(defgeneric core-call-credentials-set (core username password details))
+
+(defmacro define-core-calls (kind core &key (topics t))
+  "Define the methods for CORE, a structure, that differ from other kinds' only in the function of kafkabi/low-level:
+its name begins with KIND. TOPICS is false for a kind that numbers none."
+  (flet ((low-level (suffix)
+           (or (find-symbol (format nil "~A-~A" kind suffix) '#:kafkabi/low-level)
+               (error "There is no function ~A-~A in kafkabi/low-level." kind suffix))))
+    `(progn
+       (defmethod core-call-free ((core ,core) handle)
+         (,(low-level '#:free) handle))
+       ,@(loop for (call suffix . arguments)
+                 in `((core-call-wake wake details)
+                      (core-call-drain drain timeout events capacity count texts size used details)
+                      (core-call-event-descriptor event-fd descriptor details)
+                      (core-call-metrics metrics buffer size length details)
+                      (core-call-token-set token-set token lifetime principal extensions details)
+                      (core-call-token-failure token-failure why details)
+                      (core-call-credentials-set credentials-set username password details)
+                      ,@(when topics
+                          '((core-call-topic-number topic pointer number details)
+                            (core-call-topic-name topic-name number buffer size length details))))
+               collect `(defmethod ,call ((core ,core) ,@arguments)
+                          (,(low-level suffix) (core-handle core) ,@arguments))))))
 
 ;;; ---- all cores, for the image ----
 
@@ -233,8 +259,8 @@ INTERRUPTED-ERROR. What the call was about goes on. Threads that wait for future
         (with-short-lock ((meeting-lock core))
           (note-topic-name core number name)))))
 
-(defun foreign-string (function)
-  "The text that FUNCTION writes: it is called with a buffer, its size, where the length goes, and details,
+(defun foreign-octets (function)
+  "The octets that FUNCTION writes: it is called with a buffer, its size, where the length goes, and details,
 first with a small buffer and again with one that is large enough."
   (declare (type function function))
   (let ((size 512))
@@ -244,8 +270,12 @@ first with a small buffer and again with one that is large enough."
           (let ((status (funcall function buffer size length details)))
             (unless (eql status kabi-ll:+status-buffer-too-small+)
               (check-status status details)
-              (return (foreign-text buffer (cffi:mem-ref length :uint64))))
+              (return (copy-out buffer (cffi:mem-ref length :uint64))))
             (setf size (+ 1024 (cffi:mem-ref length :uint64)))))))))
+
+(defun foreign-string (function)
+  "The text that FUNCTION writes in UTF-8, which is called as by FOREIGN-OCTETS."
+  (octets-to-string (foreign-octets function)))
 
 ;;; ---- closing ----
 

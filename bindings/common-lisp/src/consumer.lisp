@@ -68,16 +68,16 @@ has given; a throw out of that leaves the CLOSE, which goes on in the background
          (core (make-consumer-core :name (client-name 'consumer conf) :handlers handlers :draining drain
                                    :key-serde (check-serde key-serde)
                                    :value-serde (check-serde value-serde))))
-    (setf (core-handle core)
-          ;; Records are handed out one by one from a batch, so that only this binding knows which are
-          ;; handled.
-          (make-handle conf
-                       (list* '("kafkabi.handled" . "explicit")
-                              (when changes '(("kafkabi.assignment" . "apply"))))
-                       (event-mask handlers :commit :request)
-                       (lambda (config place details) (kabi-ll:consumer-new config place details))
-                       'consumer))
-    (adopt consumer core)))
+    (call-and-adopt consumer core
+                    (lambda ()
+                      ;; Records are handed out one by one from a batch, so that only this binding knows which are
+                      ;; handled.
+                      (make-handle conf
+                                   (list* '("kafkabi.handled" . "explicit")
+                                          (when changes '(("kafkabi.assignment" . "apply"))))
+                                   (event-mask handlers :commit :request)
+                                   (lambda (config place details) (kabi-ll:consumer-new config place details))
+                                   'consumer)))))
 
 (defun make-consumer (&rest arguments &key &allow-other-keys)
   "A new consumer; the arguments are those of MAKE-INSTANCE with the class CONSUMER."
@@ -90,36 +90,11 @@ left."
 
 ;;; ---- what the kind is in the interface ----
 
-(defmethod core-call-wake ((core consumer-core) details)
-  (kabi-ll:consumer-wake (core-handle core) details))
-
-(defmethod core-call-free ((core consumer-core) handle)
-  (kabi-ll:consumer-free handle))
-
-(defmethod core-call-drain ((core consumer-core) timeout events capacity count texts size used details)
-  (kabi-ll:consumer-drain (core-handle core) timeout events capacity count texts size used details))
+(define-core-calls consumer consumer-core)
 
 (defmethod core-call-close ((core consumer-core) timeout details)
   (tell-handled core)
   (values (kabi-ll:consumer-close (core-handle core) timeout details) 0))
-
-(defmethod core-call-topic-number ((core consumer-core) pointer number details)
-  (kabi-ll:consumer-topic (core-handle core) pointer number details))
-
-(defmethod core-call-topic-name ((core consumer-core) number buffer size length details)
-  (kabi-ll:consumer-topic-name (core-handle core) number buffer size length details))
-
-(defmethod core-call-event-descriptor ((core consumer-core) descriptor details)
-  (kabi-ll:consumer-event-fd (core-handle core) descriptor details))
-
-(defmethod core-call-metrics ((core consumer-core) buffer size length details)
-  (kabi-ll:consumer-metrics (core-handle core) buffer size length details))
-
-(defmethod core-call-token-set ((core consumer-core) token lifetime principal extensions details)
-  (kabi-ll:consumer-token-set (core-handle core) token lifetime principal extensions details))
-
-(defmethod core-call-token-failure ((core consumer-core) why details)
-  (kabi-ll:consumer-token-failure (core-handle core) why details))
 
 (defmethod take-reports ((core consumer-core) first)
   (1+ first))                           ; consumers have none

@@ -2,14 +2,6 @@
 
 (in-package #:kafkabi)
 
-(defgeneric core-call-credentials-set (core username password details)
-  (:method ((core producer-core) username password details)
-    (kabi-ll:producer-credentials-set (core-handle core) username password details))
-  (:method ((core consumer-core) username password details)
-    (kabi-ll:consumer-credentials-set (core-handle core) username password details))
-  (:method ((core admin-core) username password details)
-    (kabi-ll:admin-credentials-set (core-handle core) username password details)))
-
 (defun set-credentials (client username password)
   "Give CLIENT another user name and password, strings, in place of the properties sasl.username and sasl.password: for
 a password that changes while the program runs. Connections made from now on use them, and those that wait for their

@@ -313,9 +313,6 @@ be asked again."
       (when (eq (core-state core) :open)
         (log-line core 3 (princ-to-string condition))))))
 
-(defgeneric core-call-token-set (core token lifetime principal extensions details))
-(defgeneric core-call-token-failure (core why details))
-
 (defun give-token (core token lifetime principal extensions)
   (check-argument token string "the token, a string")
   (check-argument lifetime (integer 0) "when the token ends, in milliseconds since 1970")

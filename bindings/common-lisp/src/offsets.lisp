@@ -2,19 +2,6 @@
 
 (in-package #:kafkabi)
 
-(defun foreign-octets (function)
-  "The octets that FUNCTION writes: as FOREIGN-STRING, for bytes."
-  (declare (type function function))
-  (let ((size 512))
-    (loop
-      (cffi:with-foreign-objects ((length :uint64) (buffer :uint8 size))
-        (with-details (details)
-          (let ((status (funcall function buffer size length details)))
-            (unless (eql status kabi-ll:+status-buffer-too-small+)
-              (check-status status details)
-              (return (copy-out buffer (cffi:mem-ref length :uint64))))
-            (setf size (+ 64 (cffi:mem-ref length :uint64)))))))))
-
 ;;; ---- positions ----
 
 (defun positions (consumer partitions)

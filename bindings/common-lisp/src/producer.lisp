@@ -69,38 +69,13 @@ left."
 
 ;;; ---- what the kind is in the interface ----
 
-(defmethod core-call-wake ((core producer-core) details)
-  (kabi-ll:producer-wake (core-handle core) details))
-
-(defmethod core-call-free ((core producer-core) handle)
-  (kabi-ll:producer-free handle))
-
-(defmethod core-call-drain ((core producer-core) timeout events capacity count texts size used details)
-  (kabi-ll:producer-drain (core-handle core) timeout events capacity count texts size used details))
+(define-core-calls producer producer-core)
 
 (defmethod core-call-close ((core producer-core) timeout details)
   (cffi:with-foreign-object (undelivered :uint64)
     (setf (cffi:mem-ref undelivered :uint64) 0)
     (let ((status (kabi-ll:producer-close (core-handle core) timeout undelivered details)))
       (values status (cffi:mem-ref undelivered :uint64)))))
-
-(defmethod core-call-topic-number ((core producer-core) pointer number details)
-  (kabi-ll:producer-topic (core-handle core) pointer number details))
-
-(defmethod core-call-topic-name ((core producer-core) number buffer size length details)
-  (kabi-ll:producer-topic-name (core-handle core) number buffer size length details))
-
-(defmethod core-call-event-descriptor ((core producer-core) descriptor details)
-  (kabi-ll:producer-event-fd (core-handle core) descriptor details))
-
-(defmethod core-call-metrics ((core producer-core) buffer size length details)
-  (kabi-ll:producer-metrics (core-handle core) buffer size length details))
-
-(defmethod core-call-token-set ((core producer-core) token lifetime principal extensions details)
-  (kabi-ll:producer-token-set (core-handle core) token lifetime principal extensions details))
-
-(defmethod core-call-token-failure ((core producer-core) why details)
-  (kabi-ll:producer-token-failure (core-handle core) why details))
 
 ;;; ---- futures of deliveries ----
 
