@@ -43,6 +43,7 @@ int wait_child(pid_t child, int ms);
 /* The way out of a forked child. Without the parent's threads, and so without their stacks, much would seem lost to a leak checker:
    it does not get to look. In plain runs the ordinary exit must work. */
 void leave_child(int code) __attribute__((noreturn));
+void needs_forks_beside_threads(void); /* skips where the checker can't: AddressSanitizer's allocator stays locked in such a child */
 
 /* ---- checks ---- CHECK goes on after a failure, MUST leaves the test. */
 int harness_check(const char *file, int line, const char *expression, int holds);

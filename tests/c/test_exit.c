@@ -124,6 +124,7 @@ TEST(while_tls_connects) {
 }
 
 TEST(from_main_of_a_child) {
+  needs_forks_beside_threads();
   start();
   ends("child", bootstrap(cluster), 0);
   kabi_cluster_free(cluster);

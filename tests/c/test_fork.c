@@ -62,6 +62,7 @@ static void clients_of_its_own(world_t *world) {
 }
 
 TEST(handles_from_before_are_refused_in_the_child) {
+  needs_forks_beside_threads();
   world_t world = new_world();
   in_child(handles_of_before, &world);
   check_parent(&world);
@@ -69,6 +70,7 @@ TEST(handles_from_before_are_refused_in_the_child) {
 }
 
 TEST(a_child_that_does_nothing_ends) {
+  needs_forks_beside_threads();
   world_t world = new_world();
   in_child(nothing, &world);
   in_child(only_shutdown, &world);
@@ -77,6 +79,7 @@ TEST(a_child_that_does_nothing_ends) {
 }
 
 TEST(a_child_makes_clients_of_its_own) {
+  needs_forks_beside_threads();
   world_t world = new_world();
   snprintf(servers, sizeof servers, "%s", bootstrap((kabi_cluster_t *)world.handle[KIND_CLUSTER]));
   in_child(clients_of_its_own, &world);
@@ -103,6 +106,7 @@ static void a_grandchild(world_t *world) {
 }
 
 TEST(a_child_of_a_child) {
+  needs_forks_beside_threads();
   world_t world = new_world();
   in_child(a_grandchild, &world);
   check_parent(&world);
@@ -136,7 +140,7 @@ static void makes_and_frees(world_t *world) {
 }
 
 TEST(forks_in_the_middle_of_work) {
-  if (run_mode() == MODE_ASAN) harness_skip("threads of the child get stacks that AddressSanitizer has marked for threads of the parent");
+  needs_forks_beside_threads();
   world_t world = new_world();
   worker_t worker = {&world, 0};
   pthread_t thread;
@@ -167,6 +171,7 @@ static void frees_what_is_not_its_own(world_t *world) {
 }
 
 TEST(free_in_the_child_does_nothing) {
+  needs_forks_beside_threads();
   world_t world = new_world();
   config_of_parent = new_config(NULL, NULL);
   MUST_OK(kabi_config_handler(config_of_parent, KABI_EVENT_REPORT, ignore, NULL, finalize, ERR));

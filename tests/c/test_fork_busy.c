@@ -119,6 +119,7 @@ TEST(children_while_tls_connects) {
 
 /* A server that forks its workers first and has a client in each; the parent has one too. */
 TEST(a_server_with_workers) {
+  needs_forks_beside_threads();
   enum { WORKERS = 4, EACH = 25 };
   kabi_cluster_t *cluster = new_cluster(1);
   seen_t seen[WORKERS * EACH + 1];
