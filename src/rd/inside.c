@@ -23,3 +23,43 @@ int kafkabi_inside_is_locating(rd_kafka_t *rk, const char *topic, int32_t partit
   rd_kafka_toppar_destroy(known);
   return locating;
 }
+
+/* Whether a partition that is assigned has not begun: the group's coordinator is asked where to, or was. */
+int kafkabi_inside_is_unstarted(rd_kafka_t *rk, const char *topic, int32_t partition) {
+  rd_kafka_toppar_t *known = rd_kafka_toppar_get2(rk, topic, partition, 0, rd_false);
+  rd_bool_t unstarted;
+  if (known == NULL) return 1;
+  rd_kafka_toppar_lock(known);
+  unstarted = !RD_KAFKA_TOPPAR_FETCH_IS_STARTED(known->rktp_fetch_state);
+  rd_kafka_toppar_unlock(known);
+  rd_kafka_toppar_destroy(known);
+  return unstarted;
+}
+
+/* On librdkafka's main thread, which the assignment belongs to. */
+static rd_kafka_op_res_t ask_committed_again(rd_kafka_t *rk, rd_kafka_q_t *queue, rd_kafka_op_t *op) {
+  rd_kafka_topic_partition_list_t *pending = rk->rk_consumer.assignment.pending, *queried = rk->rk_consumer.assignment.queried;
+  rd_kafka_topic_partition_t *assigned;
+  int again = 0;
+  (void)queue;
+  if (op->rko_err == RD_KAFKA_RESP_ERR__DESTROY || rd_kafka_terminating(rk)) return RD_KAFKA_OP_RES_HANDLED;
+  RD_KAFKA_TPLIST_FOREACH(assigned, rk->rk_consumer.assignment.all) {
+    rd_kafka_toppar_t *partition = rd_kafka_topic_partition_ensure_toppar(rk, assigned, rd_true);
+    if (partition->rktp_started || rd_kafka_topic_partition_list_find(pending, assigned->topic, assigned->partition)) continue;
+    rd_kafka_topic_partition_list_del(queried, assigned->topic, assigned->partition);
+    rd_kafka_topic_partition_list_add_copy(pending, assigned)->offset = RD_KAFKA_OFFSET_STORED;
+    again++;
+  }
+  if (again > 0) {
+    rd_kafka_dbg(rk, CGRP, "OFFSETFETCH", "Asking again what is committed for %d assigned partition(s) that have not begun", again);
+    rd_kafka_assignment_serve(rk);
+  }
+  return RD_KAFKA_OP_RES_HANDLED;
+}
+
+/* Has the coordinator asked again what is committed for assigned partitions that have not begun. librdkafka never does when its
+ * question was refused (https://github.com/confluentinc/librdkafka/issues/5586): they would be assigned and never read. If an
+ * answer is on its way after all, the one that comes first counts and librdkafka ignores the other. */
+void kafkabi_inside_ask_committed_again(rd_kafka_t *rk) {
+  rd_kafka_q_enq(rk->rk_ops, rd_kafka_op_new_cb(rk, RD_KAFKA_OP_TXN, ask_committed_again));
+}

@@ -94,7 +94,7 @@ impl Consumer {
     /// Reads exactly these partitions, from the offsets given.
     pub fn assign(&self, partitions: &[Partition<'_>]) -> Result<()> {
         partitions.iter().try_for_each(check_start)?;
-        let list = self.core.list(partitions)?;
+        let list = self.core.list_to_begin(partitions)?;
         self.visit("assign", |core, pull| {
             core.need_no_subscription("assign")?;
             core.resume_all(&core.tracking.with(|state| state.paused()));
@@ -122,7 +122,7 @@ impl Consumer {
     /// Reads these partitions too, from the offsets given.
     pub fn assign_more(&self, partitions: &[Partition<'_>]) -> Result<()> {
         partitions.iter().try_for_each(check_start)?;
-        let list = self.core.list(partitions)?;
+        let list = self.core.list_to_begin(partitions)?;
         self.visit("incremental assign", |core, _| {
             core.need_no_subscription("incremental assign")?;
             let assigned = core.assignment()?;
@@ -181,6 +181,20 @@ impl Core {
                 Ok((topic, e.partition()))
             })
             .collect()
+    }
+
+    /// A list of librdkafka's with these partitions and where to begin. Without a group nothing is committed, and the
+    /// coordinator of the invented one is not asked: it may not be there yet, or be out of bounds for this user.
+    fn list_to_begin(&self, partitions: &[Partition<'_>]) -> Result<PartitionList> {
+        let mut partitions = partitions.to_vec();
+        if !self.has_group {
+            for p in &mut partitions {
+                if matches!(p.offset, KABI_OFFSET_STORED | KABI_OFFSET_INVALID) {
+                    p.offset = self.beginning;
+                }
+            }
+        }
+        self.list(&partitions)
     }
 
     /// Partitions of a subscription are the group's to assign.
