@@ -9,31 +9,33 @@ int kafkabi_inside_may_have_headers(const rd_kafka_message_t *message) {
   return RD_KAFKAP_BYTES_LEN(&inside->rkm_u.consumer.binhdrs) > 1;
 }
 
-/* Whether a partition's place to read from is being looked up: its leader was asked where it begins or ends, or is to be. A seek
- * meanwhile would not last: the answer to a question that a seek overtook makes librdkafka ask the same again, and go there. */
-int kafkabi_inside_is_locating(rd_kafka_t *rk, const char *topic, int32_t partition) {
+/* How far a partition is with finding out where it is to be read from. */
+static int fetch_state(rd_kafka_t *rk, const char *topic, int32_t partition) {
   rd_kafka_toppar_t *known = rd_kafka_toppar_get2(rk, topic, partition, 0, rd_false);
-  rd_bool_t locating;
-  if (known == NULL) return 0;
+  int state;
+  if (known == NULL) return RD_KAFKA_TOPPAR_FETCH_NONE;
   rd_kafka_toppar_lock(known);
-  locating = known->rktp_fetch_state == RD_KAFKA_TOPPAR_FETCH_OFFSET_QUERY ||
-             known->rktp_fetch_state == RD_KAFKA_TOPPAR_FETCH_OFFSET_WAIT ||
-             known->rktp_fetch_state == RD_KAFKA_TOPPAR_FETCH_VALIDATE_EPOCH_WAIT;
+  state = known->rktp_fetch_state;
   rd_kafka_toppar_unlock(known);
   rd_kafka_toppar_destroy(known);
-  return locating;
+  return state;
 }
 
-/* Whether a partition that is assigned has not begun: the group's coordinator is asked where to, or was. */
+/* Its leader was asked where it begins or ends. Moved meanwhile it would not stay there: the answer to a question that a move
+ * overtook makes librdkafka ask the same again, and go there. */
+int kafkabi_inside_is_asked(rd_kafka_t *rk, const char *topic, int32_t partition) {
+  int state = fetch_state(rk, topic, partition);
+  return state == RD_KAFKA_TOPPAR_FETCH_OFFSET_WAIT || state == RD_KAFKA_TOPPAR_FETCH_VALIDATE_EPOCH_WAIT;
+}
+
+/* The same, or it is to be asked. */
+int kafkabi_inside_is_locating(rd_kafka_t *rk, const char *topic, int32_t partition) {
+  return fetch_state(rk, topic, partition) == RD_KAFKA_TOPPAR_FETCH_OFFSET_QUERY || kafkabi_inside_is_asked(rk, topic, partition);
+}
+
+/* Assigned, it has not begun: the group's coordinator is asked where to, or was. */
 int kafkabi_inside_is_unstarted(rd_kafka_t *rk, const char *topic, int32_t partition) {
-  rd_kafka_toppar_t *known = rd_kafka_toppar_get2(rk, topic, partition, 0, rd_false);
-  rd_bool_t unstarted;
-  if (known == NULL) return 1;
-  rd_kafka_toppar_lock(known);
-  unstarted = !RD_KAFKA_TOPPAR_FETCH_IS_STARTED(known->rktp_fetch_state);
-  rd_kafka_toppar_unlock(known);
-  rd_kafka_toppar_destroy(known);
-  return unstarted;
+  return !RD_KAFKA_TOPPAR_FETCH_IS_STARTED(fetch_state(rk, topic, partition));
 }
 
 /* On librdkafka's main thread, which the assignment belongs to. */
