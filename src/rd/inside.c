@@ -65,3 +65,24 @@ static rd_kafka_op_res_t ask_committed_again(rd_kafka_t *rk, rd_kafka_q_t *queue
 void kafkabi_inside_ask_committed_again(rd_kafka_t *rk) {
   rd_kafka_q_enq(rk->rk_ops, rd_kafka_op_new_cb(rk, RD_KAFKA_OP_TXN, ask_committed_again));
 }
+
+/* The linker gives librdkafka's own calls of rd_kafka_offset_reset() to the first of these and calls the second by that name
+ * (build.rs); where it was not asked to, neither is used. A broker thread that is told OFFSET_OUT_OF_RANGE while its client is
+ * destroyed would wait for a lock that it holds, and the destruction for the thread
+ * (https://github.com/confluentinc/librdkafka/issues/4514). Nothing is to be reset any more then. */
+void __wrap_rd_kafka_offset_reset(rd_kafka_toppar_t *partition, int32_t broker, rd_kafka_fetch_pos_t at, rd_kafka_resp_err_t why,
+                                  const char *format, ...);
+__attribute__((weak)) void __real_rd_kafka_offset_reset(rd_kafka_toppar_t *partition, int32_t broker, rd_kafka_fetch_pos_t at,
+                                                        rd_kafka_resp_err_t why, const char *format, ...);
+
+void __wrap_rd_kafka_offset_reset(rd_kafka_toppar_t *partition, int32_t broker, rd_kafka_fetch_pos_t at, rd_kafka_resp_err_t why,
+                                  const char *format, ...) {
+  rd_kafka_t *rk = partition->rktp_rkt->rkt_rk;
+  char reason[512];
+  va_list list;
+  if (rd_kafka_terminating(rk) && !thrd_is_current(rk->rk_thread)) return;
+  va_start(list, format);
+  vsnprintf(reason, sizeof reason, format, list);
+  va_end(list);
+  __real_rd_kafka_offset_reset(partition, broker, at, why, "%s", reason);
+}
