@@ -16,9 +16,9 @@ record Row(String name, List<Figures> own, List<Figures> rivals) {
 
     @Override
     public String toString() {
-        String figures = String.format(Locale.ROOT, "%-17s %9.0f msg/s%s  %6.3f us CPU%s  %7.1f B allocated", name,
-                middle(Figures::rate), ratio("", Figures::rate), middle(Figures::micros), ratio(bounds(), Figures::micros),
-                middle(Figures::bytes));
+        String figures = String.format(Locale.ROOT, "%-17s %9.0f msg/s%s  %5.2f us CPU, least %.2f%s  %7.1f B allocated",
+                name, middle(Figures::rate), ratio("", Figures::rate), middle(Figures::micros), least(Figures::micros),
+                ratio(bounds(), Figures::micros), middle(Figures::bytes));
         return rivals == null || rivals == own ? figures : figures + System.lineSeparator() + "  " + aims();
     }
 
@@ -62,6 +62,10 @@ record Row(String name, List<Figures> own, List<Figures> rivals) {
 
     private double middle(ToDoubleFunction<Figures> figure) {
         return at(own.stream().mapToDouble(figure).toArray(), 0.5);
+    }
+
+    private double least(ToDoubleFunction<Figures> figure) {
+        return own.stream().mapToDouble(figure).min().orElse(Double.NaN);
     }
 
     private static double at(double[] values, double quantile) {
