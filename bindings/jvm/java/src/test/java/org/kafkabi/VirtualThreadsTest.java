@@ -3,6 +3,7 @@ package org.kafkabi;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
@@ -20,6 +21,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.kafkabi.errors.InterruptException;
+import org.kafkabi.errors.TimeoutException;
 import org.kafkabi.errors.WakeupException;
 
 /** A native call keeps the carrier of a virtual thread; so many waits would leave the others none. */
@@ -90,7 +92,8 @@ class VirtualThreadsTest {
                 EmbeddedCluster down = EmbeddedCluster.start().createTopic("virtual", 1)) {
             Config config = down.config().set("max.block.ms", 1_000_000).set("default.api.timeout.ms", 1_000_000)
                     .onError(error -> {}).onLog(line -> {});
-            Consumer consumer = new Consumer(config.copy().set("group.id", "virtual").set("enable.auto.commit", false));
+            Consumer consumer = new Consumer(config.copy().set("group.id", "virtual").set("enable.auto.commit", false)
+                    .set("session.timeout.ms", 6000));
             consumer.assign(List.of(P0));
             Producer transactional = new Producer(config.copy().set("transactional.id", "virtual"));
             TransactionsTest.repeat(transactional.transactions()::init);
@@ -110,10 +113,12 @@ class VirtualThreadsTest {
             for (Map.Entry<String, Runnable> call : calls.entrySet()) {
                 leavesTurns(call.getKey(), call.getValue(), cluster);
             }
-            producer.close(Duration.ZERO);
-            transactional.close(Duration.ZERO);
+            // An embedded cluster never answers to that.
+            assertThrows(TimeoutException.class, () -> admin.close(Duration.ofMillis(100)));
+            down.brokerUp(EmbeddedCluster.ALL_BROKERS);
+            producer.close();
+            transactional.close();
             consumer.close();
-            admin.close();
         }
     }
 
