@@ -68,9 +68,13 @@ record Row(String name, List<Figures> own, List<Figures> rivals) {
         return own.stream().mapToDouble(figure).min().orElse(Double.NaN);
     }
 
+    /** Between two values where the quantile falls between them. */
     private static double at(double[] values, double quantile) {
         double[] sorted = values.clone();
         Arrays.sort(sorted);
-        return sorted[(int) Math.round(quantile * (sorted.length - 1))];
+        double place = quantile * (sorted.length - 1);
+        int below = (int) place;
+        int above = Math.min(below + 1, sorted.length - 1);
+        return sorted[below] + (place - below) * (sorted[above] - sorted[below]);
     }
 }
