@@ -1404,6 +1404,7 @@ kabi_status_t kabi_producer_close(kabi_producer_t *producer,
 
 /**
  * Frees the producer. The handle is stale at once and may be NULL or stale already; never blocks.
+ * Waits of other threads inside of it end with KABI_STATUS_CLOSED.
  *
  * Without a close before it, what was sent is flushed in the background within message.timeout.ms, and
  * a line on stderr tells how many records were not delivered; their reports are lost. Inside a handler
@@ -1618,6 +1619,7 @@ kabi_status_t kabi_consumer_close(kabi_consumer_t *consumer,
 
 /**
  * Frees the consumer. The handle is stale at once and may be NULL or stale already; never blocks.
+ * Waits of other threads inside of it end with KABI_STATUS_CLOSED.
  *
  * Without a close before it, what is handled is committed and the group left in the background. Inside
  * a handler of this consumer the free takes effect when the poll ends. Batches stay valid until they
@@ -2097,6 +2099,7 @@ kabi_status_t kabi_admin_close(kabi_admin_t *admin,
 
 /**
  * Frees the admin. The handle is stale at once and may be NULL or stale already; never blocks.
+ * Waits of other threads inside of it end with KABI_STATUS_CLOSED.
  *
  * Without a close before it, requests under way go on in the background for some seconds; their outcomes
  * are lost. Inside a handler of this admin the free takes effect when the poll ends.

@@ -264,6 +264,7 @@ fn close(
 }
 
 /// Frees the admin. The handle is stale at once and may be NULL or stale already; never blocks.
+/// Waits of other threads inside of it end with KABI_STATUS_CLOSED.
 ///
 /// Without a close before it, requests under way go on in the background for some seconds; their outcomes
 /// are lost. Inside a handler of this admin the free takes effect when the poll ends.
@@ -271,5 +272,5 @@ fn close(
 /// @nullable admin
 #[no_mangle]
 pub unsafe extern "C" fn kabi_admin_free(admin: *mut kabi_admin_t) {
-    quiet((), || free_client::<_, Admin>(admin, Admin::begin_close));
+    quiet((), || free_client::<_, Admin>(admin, Admin::begin_free));
 }

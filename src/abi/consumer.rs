@@ -436,6 +436,7 @@ pub unsafe extern "C" fn kabi_consumer_close(
 }
 
 /// Frees the consumer. The handle is stale at once and may be NULL or stale already; never blocks.
+/// Waits of other threads inside of it end with KABI_STATUS_CLOSED.
 ///
 /// Without a close before it, what is handled is committed and the group left in the background. Inside
 /// a handler of this consumer the free takes effect when the poll ends. Batches stay valid until they
@@ -445,6 +446,6 @@ pub unsafe extern "C" fn kabi_consumer_close(
 #[no_mangle]
 pub unsafe extern "C" fn kabi_consumer_free(consumer: *mut kabi_consumer_t) {
     quiet((), || {
-        free_client::<_, Consumer>(consumer, Consumer::begin_close)
+        free_client::<_, Consumer>(consumer, Consumer::begin_free)
     });
 }

@@ -312,13 +312,13 @@ pub fn alive() -> usize {
 /// Frees every admin, producer and consumer.
 pub fn free_all_clients() {
     for handle in TABLE.handles(Some(kabi_admin_t::KIND)) {
-        free_client(handle as *mut kabi_admin_t, Admin::begin_close);
+        free_client(handle as *mut kabi_admin_t, Admin::begin_free);
     }
     for handle in TABLE.handles(Some(kabi_producer_t::KIND)) {
-        free_client(handle as *mut kabi_producer_t, Producer::begin_close);
+        free_client(handle as *mut kabi_producer_t, Producer::begin_free);
     }
     for handle in TABLE.handles(Some(kabi_consumer_t::KIND)) {
-        free_client(handle as *mut kabi_consumer_t, Consumer::begin_close);
+        free_client(handle as *mut kabi_consumer_t, Consumer::begin_free);
     }
 }
 

@@ -328,6 +328,7 @@ fn close(
 }
 
 /// Frees the producer. The handle is stale at once and may be NULL or stale already; never blocks.
+/// Waits of other threads inside of it end with KABI_STATUS_CLOSED.
 ///
 /// Without a close before it, what was sent is flushed in the background within message.timeout.ms, and
 /// a line on stderr tells how many records were not delivered; their reports are lost. Inside a handler
@@ -337,6 +338,6 @@ fn close(
 #[no_mangle]
 pub unsafe extern "C" fn kabi_producer_free(producer: *mut kabi_producer_t) {
     quiet((), || {
-        free_client::<_, Producer>(producer, Producer::begin_close)
+        free_client::<_, Producer>(producer, Producer::begin_free)
     });
 }

@@ -1,5 +1,5 @@
 /* Threads of the library in a program that is not its own: signals are none of theirs, and after a shutdown nothing of them is left. */
-#include "harness.h"
+#include "admins.h"
 
 #include <dirent.h>
 
@@ -162,4 +162,50 @@ TEST(nothing_is_left_after_200_clients) {
   GIVES(KABI_STATUS_HANDLE, kabi_cluster_broker_up(cluster, 1, ERR));
   CHECK_EQ(threads, threads_in_the_end(threads));
   CHECK_EQ(fds, fds_now());
+}
+
+/* ---- a free beside a call of another thread that waits for ever ---- */
+
+typedef struct waiter_t { int kind; void *handle; } waiter_t;
+
+static void *wait_for_events(void *argument) {
+  static uint8_t bytes[3][1 << 16];
+  waiter_t *waiter = (waiter_t *)argument;
+  kabi_event_t event;
+  kabi_status_t status;
+  do {
+    size_t count = 0, used = 0;
+    uint8_t *own = bytes[waiter->kind % 3];
+    switch (waiter->kind) {
+      case 0: status = kabi_producer_drain((kabi_producer_t *)waiter->handle, -1, &event, 1, &count, own, sizeof bytes[0], &used, NULL); break;
+      case 1: status = kabi_consumer_drain((kabi_consumer_t *)waiter->handle, -1, &event, 1, &count, own, sizeof bytes[0], &used, NULL); break;
+      case 2: status = kabi_admin_drain((kabi_admin_t *)waiter->handle, -1, &event, 1, &count, own, sizeof bytes[0], &used, NULL); break;
+      case 3: status = kabi_producer_poll((kabi_producer_t *)waiter->handle, -1, &count, NULL); break;
+      case 4: status = kabi_consumer_serve((kabi_consumer_t *)waiter->handle, -1, &count, NULL); break;
+      default: status = kabi_admin_poll((kabi_admin_t *)waiter->handle, -1, &count, NULL); break;
+    }
+  } while (status == KABI_STATUS_OK);
+  /* Out of the wait, or never in. */
+  return status == KABI_STATUS_CLOSED || status == KABI_STATUS_HANDLE ? NULL : argument;
+}
+
+/* The client could not end as long as the thread is inside. */
+TEST(a_free_ends_the_wait_for_events_of_another_thread) {
+  kabi_cluster_t *cluster = new_cluster(1);
+  for (int kind = 0; kind < 6; kind++) {
+    pthread_t thread;
+    waiter_t waiter = {kind, NULL};
+    void *bad = NULL;
+    if (kind % 3 == 0) waiter.handle = new_producer(bootstrap(cluster), NULL);
+    else if (kind % 3 == 1) waiter.handle = new_consumer(bootstrap(cluster), NULL, NULL);
+    else waiter.handle = new_admin(bootstrap(cluster));
+    MUST(pthread_create(&thread, NULL, wait_for_events, &waiter) == 0);
+    unseen(50); /* it is in */
+    if (kind % 3 == 0) kabi_producer_free((kabi_producer_t *)waiter.handle);
+    else if (kind % 3 == 1) kabi_consumer_free((kabi_consumer_t *)waiter.handle);
+    else kabi_admin_free((kabi_admin_t *)waiter.handle);
+    pthread_join(thread, &bad); /* a test that hangs fails */
+    CHECK(bad == NULL);
+  }
+  kabi_cluster_free(cluster);
 }

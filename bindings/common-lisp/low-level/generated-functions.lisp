@@ -316,7 +316,7 @@ May be NULL: undelivered.")
 (define-call producer-free ("kabi_producer_free" :void)
     ((producer handle))
   "Frees the producer. The handle is stale at once and may be NULL or stale already; never
-blocks.
+blocks. Waits of other threads inside of it end with KABI_STATUS_CLOSED.
 
 Without a close before it, what was sent is flushed in the background within message.timeout.ms,
 and a line on stderr tells how many records were not delivered; their reports are lost. Inside a
@@ -523,7 +523,7 @@ for records runs.")
 (define-call consumer-free ("kabi_consumer_free" :void)
     ((consumer handle))
   "Frees the consumer. The handle is stale at once and may be NULL or stale already; never
-blocks.
+blocks. Waits of other threads inside of it end with KABI_STATUS_CLOSED.
 
 Without a close before it, what is handled is committed and the group left in the background.
 Inside a handler of this consumer the free takes effect when the poll ends. Batches stay valid
@@ -965,6 +965,7 @@ again only waits for the threads to end. Closing a closed admin is a success.")
 (define-call admin-free ("kabi_admin_free" :void)
     ((admin handle))
   "Frees the admin. The handle is stale at once and may be NULL or stale already; never blocks.
+Waits of other threads inside of it end with KABI_STATUS_CLOSED.
 
 Without a close before it, requests under way go on in the background for some seconds; their
 outcomes are lost. Inside a handler of this admin the free takes effect when the poll ends.

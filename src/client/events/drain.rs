@@ -247,7 +247,7 @@ impl Events {
             if self.take_wake() {
                 return Ok(Next::Woken);
             }
-            if finished {
+            if finished || self.abandoned.load(Ordering::SeqCst) {
                 return Err(Events::closed());
             }
             let item = match remaining(deadline) {

@@ -76,6 +76,8 @@ pub struct Events {
     woken: AtomicBool,
     /// No more events will come.
     finished: AtomicBool,
+    /// Nobody is to have what still comes: the client was freed.
+    abandoned: AtomicBool,
     descriptor: OnceCell<Descriptor>,
     /// The descriptor is readable, or about to be.
     signalled: AtomicBool,
@@ -107,6 +109,7 @@ impl Events {
             drainer: AtomicU64::new(0),
             woken: AtomicBool::new(false),
             finished: AtomicBool::new(false),
+            abandoned: AtomicBool::new(false),
             descriptor: OnceCell::new(),
             signalled: AtomicBool::new(false),
             statistics: Mutex::default(),
@@ -266,6 +269,12 @@ impl Events {
         let _ = self.sender.try_send(Item::Nudge);
         self.slots.notify();
         self.announce();
+    }
+
+    /// Ends a poll in progress with CLOSED: what it holds on to can only end when it is out.
+    pub fn abandon(&self) {
+        self.abandoned.store(true, Ordering::SeqCst);
+        self.nudge();
     }
 
     pub fn take_wake(&self) -> bool {

@@ -275,7 +275,8 @@ public interface Functions {
     int kabi_producer_close(long producer, int timeoutMs, long undelivered, long error);
 
     /**
-     * Frees the producer. The handle is stale at once and may be NULL or stale already; never blocks.
+     * Frees the producer. The handle is stale at once and may be NULL or stale already; never blocks. Waits of
+     * other threads inside of it end with KABI_STATUS_CLOSED.
      *
      * <p>Without a close before it, what was sent is flushed in the background within message.timeout.ms, and a
      * line on stderr tells how many records were not delivered; their reports are lost. Inside a handler of
@@ -444,7 +445,8 @@ public interface Functions {
     int kabi_consumer_close(long consumer, int timeoutMs, long error);
 
     /**
-     * Frees the consumer. The handle is stale at once and may be NULL or stale already; never blocks.
+     * Frees the consumer. The handle is stale at once and may be NULL or stale already; never blocks. Waits of
+     * other threads inside of it end with KABI_STATUS_CLOSED.
      *
      * <p>Without a close before it, what is handled is committed and the group left in the background. Inside a
      * handler of this consumer the free takes effect when the poll ends. Batches stay valid until they are
@@ -805,7 +807,8 @@ public interface Functions {
     int kabi_admin_close(long admin, int timeoutMs, long error);
 
     /**
-     * Frees the admin. The handle is stale at once and may be NULL or stale already; never blocks.
+     * Frees the admin. The handle is stale at once and may be NULL or stale already; never blocks. Waits of
+     * other threads inside of it end with KABI_STATUS_CLOSED.
      *
      * <p>Without a close before it, requests under way go on in the background for some seconds; their outcomes
      * are lost. Inside a handler of this admin the free takes effect when the poll ends.
