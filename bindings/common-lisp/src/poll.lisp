@@ -124,9 +124,10 @@ an ARGUMENT-ERROR for one that this consumer did not give, a copy, or one that M
           (consumer-end core) 0)))
 
 (defun poll-packed (core slice info details)
-  "One call; +STATUS-TIMED-OUT+ if it gave no record. The batch is noted before an interrupt can come."
+  "One call; +STATUS-TIMED-OUT+ if it gave no record. The batch is noted before an interrupt or a move can come."
   (declare (type consumer-core core))
-  (kabi-ll:uninterrupted
+  (let-moves-pass core slice)
+  (pulling (core kabi-ll:+status-timed-out+)
     (unless (zerop (consumer-count core)) (forget-batch core))
     (let* ((staging (consumer-staging core))
            (status (kabi-ll:consumer-poll-packed (core-handle core) +poll-records+ slice
@@ -260,9 +261,16 @@ the last."
     copy))
 
 (defun seek-back (core place offset)
-  (ask-places (core 'pause (list (place-at place offset)) +ask-timeout+) (pointer count left details)
-    (kabi-ll:consumer-seek (core-handle core) pointer count left details)
-    #'place-key))
+  "On a thread of the pool. Nobody cuts it short: the records are dropped already."
+  (let ((patience (list t)))
+    (multiple-value-bind (after condition)
+        (call-with-outcome core 'pause (list (place-at place offset))
+                           (lambda (pointer count details)
+                             (patiently core +ask-timeout+ patience
+                                        (lambda (left)
+                                          (kabi-ll:consumer-seek (core-handle core) pointer count left
+                                                                 details)))))
+      (settle-places 'pause condition after #'place-key))))
 
 (defun store-places (core places)
   (with-places (pointer count places)
@@ -391,15 +399,23 @@ a pointer that a function gives is allocated."
   (declare (type consumer-core core))
   (entry-at core (consumer-place core)))
 
+(defun skip-dropped (core)
+  "Go on after the dropped entries that come next. With the lock held: who drops some is done with all of them then, so
+that none of those after is handed out."
+  (declare (type consumer-core core))
+  (with-short-lock ((meeting-lock core))
+    (loop while (and (< (consumer-place core) (consumer-end core))
+                     (eql (kabi-ll:packed-code (entry-in-hand core)) +dropped+))
+          do (advance core (entry-in-hand core)))))
+
 (defun next-entry-p (core timeout)
   "True if there is an entry to be handed out next, false if the time is over."
   (declare (type consumer-core core) (type milliseconds timeout) (optimize speed))
   (loop
     (cond ((< (consumer-place core) (consumer-end core))
-           (let ((pointer (entry-in-hand core)))
-             (unless (eql (kabi-ll:packed-code pointer) +dropped+)
-               (return t))
-             (advance core pointer)))
+           (unless (eql (kabi-ll:packed-code (entry-in-hand core)) +dropped+)
+             (return t))
+           (skip-dropped core))
           ((not (next-batch core timeout)) (return nil)))))
 
 (defun poll (consumer &key (timeout -1))

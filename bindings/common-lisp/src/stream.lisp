@@ -51,7 +51,7 @@ first record if it is its deserializer that signals."
                                  (setf done nil))
                                (setf (svref records filled) record)
                                (incf filled)))
-                            ((eql code +dropped+) (advance core pointer))
+                            ((eql code +dropped+) (skip-dropped core))
                             (t (return)))))
            (setf done t)
            (if (= filled room) records (subseq records 0 filled)))

@@ -80,6 +80,21 @@
 
 ;;; ---- running ----
 
+(defvar *times* '() "(seconds . name) of each test that has run.")
+
+(defmethod fiveam::%run :around ((test fiveam::test-case))
+  (let ((begun (get-internal-real-time)))
+    (multiple-value-prog1 (call-next-method)
+      (push (cons (/ (- (get-internal-real-time) begun) internal-time-units-per-second) (fiveam::name test))
+            *times*))))
+
+(defun print-slowest (count)
+  "Print a line for each of the COUNT tests that took longest, and one for all."
+  (loop for (seconds . name) in (sort (copy-list *times*) #'> :key #'car)
+        repeat count
+        do (format t "~&~6,1F s ~(~A~)~%" seconds name))
+  (format t "~&~6,1F s for ~D tests~%" (reduce #'+ *times* :key #'car) (length *times*)))
+
 (defun run-all (&optional (suite 'kafkabi))
   "Run the tests, print a line for each that fails and the counts, and return true if none did."
   (let* ((results (unwind-protect
@@ -93,5 +108,6 @@
       (unless (typep result 'fiveam::test-passed)
         (format t "~&~:[FAILED~;SKIPPED~] ~A: ~A~%" (typep result 'fiveam::test-skipped)
                 (fiveam::name (fiveam::test-case result)) (fiveam::reason result))))
+    (print-slowest 25)
     (format t "~&~D passed, ~D failed~%" (- (length results) (length failed)) (length failed))
     (and results (null failed))))

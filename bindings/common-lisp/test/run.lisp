@@ -33,6 +33,8 @@
   (asdf:load-system "kafkabi/test")
   (asdf:load-system "kafkabi/cl-rdkafka-test"))
 
+(format t "~&~6,1F s to compile and load~%" (/ (get-internal-real-time) internal-time-units-per-second 1.0))
+
 (let ((passed (uiop:symbol-call '#:kafkabi/test '#:run-all)))
   (finish-output)
   (let ((code (if (and passed (zerop *warnings*)) 0 1)))
