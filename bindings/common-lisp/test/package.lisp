@@ -61,7 +61,7 @@
         for result = (funcall function)
         when result return result
         while (< (get-internal-real-time) end)
-        do (sleep 0.01)))
+        do (sleep 0.001)))
 
 (defun in-thread (function)
   "Start a thread that calls FUNCTION, and return a function that waits for its values."
@@ -95,10 +95,27 @@
         do (format t "~&~6,1F s ~(~A~)~%" seconds name))
   (format t "~&~6,1F s for ~D tests~%" (reduce #'+ *times* :key #'car) (length *times*)))
 
-(defun run-all (&optional (suite 'kafkabi))
-  "Run the tests, print a line for each that fails and the counts, and return true if none did."
-  (let* ((results (unwind-protect
-                       (let ((fiveam:*print-names* t)) (fiveam:run suite))
+(defun test-names (suite)
+  "The names of all tests of SUITE, in order."
+  (let ((bundle (fiveam:get-test suite)))
+    (if (typep bundle 'fiveam::test-suite)
+        (loop for name being the hash-keys of (fiveam::tests bundle)
+              append (test-names name))
+        (list suite))))
+
+(defun part-of (names part parts)
+  "Every so manieth of NAMES."
+  (loop for name in names
+        for number from 0
+        when (= (1- part) (mod number parts)) collect name))
+
+(defun run-all (&key (suite 'kafkabi) (part 1) (parts 1))
+  "Run the tests, or the given part of them, print a line for each that fails, the slowest and the counts, and return
+true if none failed."
+  (let* ((names (part-of (test-names suite) part parts))
+         (results (unwind-protect
+                       (let ((fiveam:*print-names* t))
+                         (loop for name in names append (fiveam:run name)))
                     (when *cluster*
                       (kabi:close *cluster*)
                       (setf *cluster* nil))))
@@ -108,6 +125,6 @@
       (unless (typep result 'fiveam::test-passed)
         (format t "~&~:[FAILED~;SKIPPED~] ~A: ~A~%" (typep result 'fiveam::test-skipped)
                 (fiveam::name (fiveam::test-case result)) (fiveam::reason result))))
-    (print-slowest 25)
+    (print-slowest 15)
     (format t "~&~D passed, ~D failed~%" (- (length results) (length failed)) (length failed))
     (and results (null failed))))

@@ -20,7 +20,8 @@
 (defun real-conf (&rest properties)
   (list* :bootstrap-servers (real-servers) properties))
 
-(defvar *run* (format nil "~36R" (get-universal-time)) "Keeps the names of this run apart: brokers live on.")
+(defvar *run* (format nil "~36R-~36R" (get-universal-time) (cffi:foreign-funcall "getpid" :int))
+  "Keeps the names of this process apart: brokers live on, and other processes test on them.")
 
 (defun real-name (what)
   (format nil "lisp-~A-~A" (fresh what) *run*))
