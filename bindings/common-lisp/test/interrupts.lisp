@@ -7,10 +7,16 @@
 
 (define-condition cut-off (error) ())
 
+(defvar *unwindings* '() "Milliseconds from each interrupt to the end of the thread that it unwound.")
+
+(defun median (numbers)
+  (let ((sorted (sort (copy-list numbers) #'<)))
+    (nth (floor (length sorted) 2) sorted)))
+
 (defun cut-short (function)
   "Call FUNCTION, which waits for ever, on a thread of its own, interrupt that so that it unwinds, and return
 :CUT when it has, or what FUNCTION gave instead. It must unwind at once: within five seconds, as machines stall, where
-the call itself would wait for half a minute or for ever."
+the call itself would wait for half a minute or for ever. How long it took is noted in *UNWINDINGS*."
   (let* ((waiting nil) (outcome nil)
          (thread (bordeaux-threads:make-thread
                   (lambda ()
@@ -21,8 +27,10 @@ the call itself would wait for half a minute or for ever."
     (await (lambda () waiting))
     (sleep 0.05)
     (bordeaux-threads:interrupt-thread thread (lambda () (throw 'cut :cut)))
-    (within (5000)
-      (await (lambda () (not (bordeaux-threads:thread-alive-p thread)))))
+    (let ((interrupted (get-internal-real-time)))
+      (within (5000)
+        (await (lambda () (not (bordeaux-threads:thread-alive-p thread)))))
+      (push (/ (- (get-internal-real-time) interrupted) internal-time-units-per-second 1/1000) *unwindings*))
     (and (not (bordeaux-threads:thread-alive-p thread)) outcome)))
 
 (defmacro with-silence ((producer) &body body)

@@ -104,8 +104,9 @@
         (list suite))))
 
 (defun part-of (names part parts)
-  "Every so manieth of NAMES."
-  (loop for name in names
+  "Every so manieth of NAMES, in an order that is the same in every process: that of a hash-table is not."
+  (loop for name in (sort (copy-list names) #'string< :key (lambda (name)
+                                                            (format nil "~A ~A" name (symbol-package name))))
         for number from 0
         when (= (1- part) (mod number parts)) collect name))
 

@@ -199,6 +199,36 @@
       (is (= 1 (length (getf cluster :brokers))))
       (is (member :describe (getf cluster :authorized-operations))))))
 
+(defun set-quota (client change)
+  "Change how many octets a second a client of that name may send: a broker that is to slow it down."
+  (uiop:run-program (list (uiop:getenv "KABI_KAFKA_BROKER") "tool" "single" "org.apache.kafka.tools.ConfigCommand"
+                          "--alter" "--entity-type" "clients" "--entity-name" client
+                          (first change) (second change))
+                    :error-output :interactive))
+
+(real-test throttling-is-told-and-can-be-left
+  (let ((client (real-name "slow")) (topic (real-name "slow")) (told '()) (leave t))
+    (set-quota client '("--add-config" "producer_byte_rate=20000"))
+    (unwind-protect
+         (kabi:with-producer (producer :conf (real-conf :client-id client :linger-ms 0) :drain :caller
+                                       :on-throttle (lambda (producer broker id milliseconds)
+                                                      (declare (ignore producer))
+                                                      (push (list broker id milliseconds) told)
+                                                      (when (and leave (plusp milliseconds))
+                                                        (setf leave nil)
+                                                        (throw 'exit :left))))
+           (is (eq :left (catch 'exit
+                           (loop repeat 600
+                                 do (kabi:value (kabi:send producer topic (make-array 20000 :initial-element 120))
+                                                :timeout 60000)
+                                    (kabi:serve producer)))))
+           (destructuring-bind (broker id milliseconds) (first told)
+             (is (search "127.0.0.1:" broker))
+             (is (eql 1 id))
+             (is (plusp milliseconds)))
+           (is-true (kabi:value (kabi:send producer topic "value") :timeout 60000)))
+      (set-quota client '("--delete-config" "producer_byte_rate")))))
+
 (real-test configurations-on-a-broker
   (with-real-admin (admin)
     (let ((topic (real-topic admin :configs '(:retention-ms 60000))))
