@@ -199,20 +199,20 @@ assigned; the others are stored, and its GOODIES."
         (let ((status (kabi-ll:consumer-committed (core-handle core) pointer count (left deadline)
                                                   (first bytes) (second bytes) used details)))
           (unless (eql status kabi-ll:+status-buffer-too-small+) (return status))
-          (cffi:foreign-free (first bytes))
+          (deallocate (first bytes))
           (setf (second bytes) (+ 1024 (cffi:mem-ref used :uint64))
-                (first bytes) (cffi:foreign-alloc :uint8 :count (second bytes))))))))
+                (first bytes) (allocate (second bytes))))))))
 
 (defun ask-committed (core places timeout patience)
   "On a thread of the pool: the places with what is committed, and the condition or NIL."
-  (let ((bytes (list (cffi:foreign-alloc :uint8 :count 4096) 4096)))
+  (let ((bytes (list (allocate 4096) 4096)))
     (unwind-protect
          (call-with-outcome core 'committed places
                             (lambda (pointer count details)
                               (patiently core timeout patience
                                          (lambda (left)
                                            (call-committed core pointer count left details bytes)))))
-      (cffi:foreign-free (first bytes)))))
+      (deallocate (first bytes)))))
 
 (defun committed (consumer partitions &key (timeout +ask-timeout+))
   "What the group has committed for PARTITIONS, a sequence of (topic . partition) or T for all that are
@@ -297,7 +297,7 @@ neither a position nor a commit. Leaders and coordinator are asked, and waited f
 
 (defun ask-lag (core places timeout patience)
   (let ((count (length places)))
-    (cffi:with-foreign-object (lags :int64 count)
+    (with-memory (lags (* 8 count))
       (with-details (details)
         (with-places (pointer count places)
           (check-status (patiently core timeout patience

@@ -30,11 +30,11 @@
        (kabi:report-offset (kabi:value (kabi:send producer \"topic\" \"value\") :timeout 60000)))
      (defvar *producer* (make-producer))"))
 
-(defun run-lisp (lines &key core)
-  "Run the program LINES in a Lisp of its own, after the prelude unless it is an image with that. Return what it
+(defun run-lisp (lines &key core (prelude *prelude*))
+  "Run the program LINES in a Lisp of its own, after PRELUDE unless it is an image with that. Return what it
 printed, and its exit code."
   (uiop:with-temporary-file (:stream stream :pathname file :type "lisp")
-    (format stream "~{~A~%~}" (if core lines (append *prelude* lines)))
+    (format stream "~{~A~%~}" (if core lines (append prelude lines)))
     (finish-output stream)
     (multiple-value-bind (output error-output code)
         (uiop:run-program (lisp-command file core) :output :string :error-output :output :ignore-error-status t)
@@ -234,3 +234,41 @@ printed, and its exit code."
       (is-printed "a new admin: ACCEPTED" output)
       (is-printed "new ones: (7 8)" output)
       (is (eql 0 code)))))
+
+;; Version 2 of bordeaux-threads has a package of its own. Here nothing in it works, and all that locks, waits and starts
+;; threads does: it is SBCL's own. Where the real one is loaded (its package is there), all tests run with it.
+#+sbcl
+(test no-version-of-bordeaux-threads-matters-on-sbcl
+  (let ((folder (namestring (uiop:ensure-directory-pathname
+                             (uiop:subpathname (uiop:temporary-directory) (fresh (format nil "kafkabi-~D" (cffi:foreign-funcall "getpid" :int))))))))
+    (unwind-protect
+         (multiple-value-bind (output code)
+             (run-lisp
+              (list "(unless (find-package '#:bordeaux-threads-2) (make-package '#:bordeaux-threads-2 :use '()))"
+                    "(dolist (name '(\"MAKE-LOCK\" \"WITH-LOCK-HELD\" \"MAKE-CONDITION-VARIABLE\" \"CONDITION-WAIT\"
+                                     \"CONDITION-NOTIFY\" \"CONDITION-BROADCAST\" \"MAKE-THREAD\" \"JOIN-THREAD\"
+                                     \"CURRENT-THREAD\"))
+                       (setf (fdefinition (intern name '#:bordeaux-threads-2))
+                             (lambda (&rest arguments) (error \"~A ~S\" name arguments))))"
+                    (format nil "(dolist (system '(\"kafkabi/low-level\" \"kafkabi\"))
+                       (dolist (file (asdf:component-children (asdf:find-system system)))
+                         (let ((*standard-output* (make-broadcast-stream)) (*error-output* (make-broadcast-stream))
+                               (output (ensure-directories-exist
+                                        (format nil \"~~A~~A-~~A.fasl\" ~S (length system)
+                                                (asdf:component-name file)))))
+                           (load (compile-file (asdf:component-pathname file) :output-file output)))))"
+                            folder)
+                    "(defvar *cluster* (funcall 'kabi::make-cluster))"
+                    "(kabi:create-topic *cluster* \"topic\")"
+                    "(kabi:with-producer (producer :conf (list :bootstrap-servers (kabi:bootstrap-servers *cluster*)))
+                       (format t \"~&it went to ~A~%\"
+                               (kabi:report-offset (kabi:value (kabi:send producer \"topic\" \"value\") :timeout 60000))))"
+                    "(uiop:quit 0)")
+              :prelude (list "(require :asdf)"
+                             (format nil "(asdf:load-asd ~S)" (namestring (asdf:system-source-file "kafkabi")))
+                             "(handler-bind ((warning #'muffle-warning))
+                                (let ((*standard-output* (make-broadcast-stream)))
+                                  (mapc #'asdf:load-system '(\"cffi\" \"bordeaux-threads\" \"trivial-garbage\" \"babel\"))))"))
+           (is-printed "it went to 0" output)
+           (is (eql 0 code)))
+      (uiop:delete-directory-tree (uiop:ensure-directory-pathname folder) :validate t :if-does-not-exist :ignore))))

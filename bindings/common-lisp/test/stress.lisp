@@ -15,7 +15,7 @@
 
 (defun pattern (number length)
   (let ((octets (make-array length :element-type '(unsigned-byte 8))))
-    (declare (type kabi:octets octets) (type fixnum number length) (optimize speed))
+    (declare (type kabi:octets octets))
     (dotimes (place length octets)
       (setf (aref octets place) (logand 255 (+ (* 7 place) number (ash number -8)))))))
 
