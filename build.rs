@@ -23,6 +23,8 @@ fn main() {
             abi_major()
         );
         println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete,-z,relro,-z,now");
+        // One function of librdkafka's is ours; inside.c says why.
+        println!("cargo:rustc-cdylib-link-arg=-Wl,--wrap=rd_kafka_offset_reset");
     }
 }
 

@@ -164,10 +164,13 @@ pub unsafe extern "C" fn kabi_consumer_unsubscribe(
 /// handled any more, and whose pauses end. A count of 0 reads nothing.
 ///
 /// A topic that the user may not see is told by an error event with KABI_STATUS_TOPIC_AUTHORIZATION_FAILED,
-/// after a second or so; its records come once it is allowed.
+/// after a second or so; its records come once it is allowed. Without a group no coordinator is asked.
+///
+/// Waits, where a partition's leader was asked for its beginning or end, for the answer.
 ///
 /// Errors: KABI_STATUS_STATE while topics are subscribed to, KABI_STATUS_REENTERED inside a handler of an
-/// assignment change.
+/// assignment change, KABI_STATUS_INTERRUPTED by a wake; KABI_STATUS_TIMED_OUT if that answer does not come
+/// within 5 seconds: nothing has changed, do it again later.
 ///
 /// @nullable partitions
 #[no_mangle]

@@ -41,8 +41,11 @@ pub unsafe extern "C" fn kabi_consumer_incremental_assign(
 /// Reads these partitions no more; others stay. Records in hand of them can't be handled any more; what is
 /// handled is committed, if commits are automatic. Offsets are ignored.
 ///
+/// Waits as kabi_consumer_assign() does.
+///
 /// Errors: KABI_STATUS_STATE for a partition that is not assigned, or while topics are subscribed to;
-/// KABI_STATUS_REENTERED inside a handler of an assignment change.
+/// KABI_STATUS_REENTERED inside a handler of an assignment change; KABI_STATUS_INTERRUPTED and
+/// KABI_STATUS_TIMED_OUT as there.
 ///
 /// @nullable partitions
 #[no_mangle]

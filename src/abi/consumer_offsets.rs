@@ -44,7 +44,8 @@ pub unsafe extern "C" fn kabi_consumer_store(
 /// Starts a commit and does not wait for it. With NULL and 0: of everything that is handled. Else of these
 /// partitions' offsets, each that of the next record to read, with their metadata. `number` gets a number
 /// from 1, which the event of kind KABI_EVENT_COMMIT that tells the outcome has for a token; exactly one
-/// comes, at the latest at the consumer's end, if the kind is in the event mask.
+/// comes, at the latest at the consumer's end, if the kind is in the event mask. Commits reach the coordinator
+/// in the order of the calls; those made before it was found, librdkafka may send after later ones.
 ///
 /// Each waits for its event to be drained: at kafkabi.events.max the call gives KABI_STATUS_QUEUE_FULL.
 ///

@@ -9,17 +9,80 @@ int kafkabi_inside_may_have_headers(const rd_kafka_message_t *message) {
   return RD_KAFKAP_BYTES_LEN(&inside->rkm_u.consumer.binhdrs) > 1;
 }
 
-/* Whether a partition's place to read from is being looked up: its leader was asked where it begins or ends, or is to be. A seek
- * meanwhile would not last: the answer to a question that a seek overtook makes librdkafka ask the same again, and go there. */
-int kafkabi_inside_is_locating(rd_kafka_t *rk, const char *topic, int32_t partition) {
+/* How far a partition is with finding out where it is to be read from. */
+static int fetch_state(rd_kafka_t *rk, const char *topic, int32_t partition) {
   rd_kafka_toppar_t *known = rd_kafka_toppar_get2(rk, topic, partition, 0, rd_false);
-  rd_bool_t locating;
-  if (known == NULL) return 0;
+  int state;
+  if (known == NULL) return RD_KAFKA_TOPPAR_FETCH_NONE;
   rd_kafka_toppar_lock(known);
-  locating = known->rktp_fetch_state == RD_KAFKA_TOPPAR_FETCH_OFFSET_QUERY ||
-             known->rktp_fetch_state == RD_KAFKA_TOPPAR_FETCH_OFFSET_WAIT ||
-             known->rktp_fetch_state == RD_KAFKA_TOPPAR_FETCH_VALIDATE_EPOCH_WAIT;
+  state = known->rktp_fetch_state;
   rd_kafka_toppar_unlock(known);
   rd_kafka_toppar_destroy(known);
-  return locating;
+  return state;
+}
+
+/* Its leader was asked where it begins or ends. Moved meanwhile it would not stay there: the answer to a question that a move
+ * overtook makes librdkafka ask the same again, and go there. */
+int kafkabi_inside_is_asked(rd_kafka_t *rk, const char *topic, int32_t partition) {
+  int state = fetch_state(rk, topic, partition);
+  return state == RD_KAFKA_TOPPAR_FETCH_OFFSET_WAIT || state == RD_KAFKA_TOPPAR_FETCH_VALIDATE_EPOCH_WAIT;
+}
+
+/* The same, or it is to be asked. */
+int kafkabi_inside_is_locating(rd_kafka_t *rk, const char *topic, int32_t partition) {
+  return fetch_state(rk, topic, partition) == RD_KAFKA_TOPPAR_FETCH_OFFSET_QUERY || kafkabi_inside_is_asked(rk, topic, partition);
+}
+
+/* Assigned, it has not begun: the group's coordinator is asked where to, or was. */
+int kafkabi_inside_is_unstarted(rd_kafka_t *rk, const char *topic, int32_t partition) {
+  return !RD_KAFKA_TOPPAR_FETCH_IS_STARTED(fetch_state(rk, topic, partition));
+}
+
+/* On librdkafka's main thread, which the assignment belongs to. */
+static rd_kafka_op_res_t ask_committed_again(rd_kafka_t *rk, rd_kafka_q_t *queue, rd_kafka_op_t *op) {
+  rd_kafka_topic_partition_list_t *pending = rk->rk_consumer.assignment.pending, *queried = rk->rk_consumer.assignment.queried;
+  rd_kafka_topic_partition_t *assigned;
+  int again = 0;
+  (void)queue;
+  if (op->rko_err == RD_KAFKA_RESP_ERR__DESTROY || rd_kafka_terminating(rk)) return RD_KAFKA_OP_RES_HANDLED;
+  RD_KAFKA_TPLIST_FOREACH(assigned, rk->rk_consumer.assignment.all) {
+    rd_kafka_toppar_t *partition = rd_kafka_topic_partition_ensure_toppar(rk, assigned, rd_true);
+    if (partition->rktp_started || rd_kafka_topic_partition_list_find(pending, assigned->topic, assigned->partition)) continue;
+    rd_kafka_topic_partition_list_del(queried, assigned->topic, assigned->partition);
+    rd_kafka_topic_partition_list_add_copy(pending, assigned)->offset = RD_KAFKA_OFFSET_STORED;
+    again++;
+  }
+  if (again > 0) {
+    rd_kafka_dbg(rk, CGRP, "OFFSETFETCH", "Asking again what is committed for %d assigned partition(s) that have not begun", again);
+    rd_kafka_assignment_serve(rk);
+  }
+  return RD_KAFKA_OP_RES_HANDLED;
+}
+
+/* Has the coordinator asked again what is committed for assigned partitions that have not begun. librdkafka never does when its
+ * question was refused (https://github.com/confluentinc/librdkafka/issues/5586): they would be assigned and never read. If an
+ * answer is on its way after all, the one that comes first counts and librdkafka ignores the other. */
+void kafkabi_inside_ask_committed_again(rd_kafka_t *rk) {
+  rd_kafka_q_enq(rk->rk_ops, rd_kafka_op_new_cb(rk, RD_KAFKA_OP_TXN, ask_committed_again));
+}
+
+/* The linker gives librdkafka's own calls of rd_kafka_offset_reset() to the first of these and calls the second by that name
+ * (build.rs); where it was not asked to, neither is used. A broker thread that is told OFFSET_OUT_OF_RANGE while its client is
+ * destroyed would wait for a lock that it holds, and the destruction for the thread
+ * (https://github.com/confluentinc/librdkafka/issues/4514). Nothing is to be reset any more then. */
+void __wrap_rd_kafka_offset_reset(rd_kafka_toppar_t *partition, int32_t broker, rd_kafka_fetch_pos_t at, rd_kafka_resp_err_t why,
+                                  const char *format, ...);
+__attribute__((weak)) void __real_rd_kafka_offset_reset(rd_kafka_toppar_t *partition, int32_t broker, rd_kafka_fetch_pos_t at,
+                                                        rd_kafka_resp_err_t why, const char *format, ...);
+
+void __wrap_rd_kafka_offset_reset(rd_kafka_toppar_t *partition, int32_t broker, rd_kafka_fetch_pos_t at, rd_kafka_resp_err_t why,
+                                  const char *format, ...) {
+  rd_kafka_t *rk = partition->rktp_rkt->rkt_rk;
+  char reason[512];
+  va_list list;
+  if (rd_kafka_terminating(rk) && !thrd_is_current(rk->rk_thread)) return;
+  va_start(list, format);
+  vsnprintf(reason, sizeof reason, format, list);
+  va_end(list);
+  __real_rd_kafka_offset_reset(partition, broker, at, why, "%s", reason);
 }

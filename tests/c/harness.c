@@ -185,23 +185,24 @@ int readable(int fd, int ms) {
 
 /* ---- the runner ---- */
 
-/* A child's last words: all clients gone, so that a leak checker sees true leaks only. */
-static int run_body(int index) {
-  tests[index].body();
-  OK(kabi_shutdown(patience(30000), ERR));
-  fflush(stdout);
-  return failures ? 1 : 0;
-}
-
 /* Who hangs is asked for its stacks first, if KABI_TEST_STACKS is set and there is a debugger: those inside of kafkabi or of the test. */
 static void show_stacks(pid_t child) {
   char command[512];
   if (getenv("KABI_TEST_STACKS") == NULL || run_mode() == MODE_VALGRIND) return;
   snprintf(command, sizeof command,
-           "timeout 30 gdb -p %d -batch -ex 'thread apply all bt 40' 2>/dev/null | awk 'BEGIN{RS=\"\"; FS=\"\\n\"} /src\\/(client|abi)|test_/ {"
+           "timeout 30 gdb -p %d -batch -ex 'thread apply all bt 40' 2>/dev/null | awk 'BEGIN{RS=\"\"; FS=\"\\n\"} /src\\/(client|abi)|test_|"
+           "rdk:/ {"
            "for (i = 1; i <= NF; i++) if ($i !~ /library\\/|futex|pthread_cond/) print \"#   \" substr($i, 1, 150)}'",
            (int)child);
   if (system(command) != 0) printf("#   (no stacks)\n");
+}
+
+/* A child's last words: all clients gone, so that a leak checker sees true leaks only. */
+static int run_body(int index) {
+  tests[index].body();
+  if (!OK(kabi_shutdown(patience(30000), ERR))) show_stacks(getpid());
+  fflush(stdout);
+  return failures ? 1 : 0;
 }
 
 /* SIGCHLD is blocked in the runner: waits for it with a bound, without polling. */

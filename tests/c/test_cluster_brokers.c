@@ -128,7 +128,7 @@ TEST(a_stale_answer_is_got_over) {
   new_topic(cluster, "t", 1);
   OK(kabi_cluster_leader(cluster, "t", 0, 1, ERR));
   OK(kabi_cluster_track_requests(cluster, 1, ERR));
-  OK(kabi_cluster_leader_answer(cluster, "t", 0, 2, 0, ERR));
+  for (int i = 0; i < 4; i++) OK(kabi_cluster_leader_answer(cluster, "t", 0, 2, 0, ERR)); /* a client may ask more than once first */
   kabi_producer_t *producer = new_producer(bootstrap(cluster), NULL);
   CHECK_EQ(0, send_one(producer, 0));
   CHECK(requests_of(cluster, 2, KABI_REQUEST_PRODUCE) > 0); /* as it was told */

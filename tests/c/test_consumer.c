@@ -510,6 +510,29 @@ TEST(seek_overtakes_no_lookup) {
   end(consumer);
 }
 
+TEST(assign_overtakes_no_lookup) {
+  static const int64_t ends[] = {KABI_OFFSET_END, KABI_OFFSET_BEGINNING};
+  start(1, 100);
+  kabi_consumer_t *consumer = reader(NULL);
+  assign(consumer, "read", 0, KABI_OFFSET_BEGINNING);
+  MUST(take(consumer, seen, 10) == 10);
+  OK(kabi_cluster_latency(cluster, KABI_BROKER_ALL, 200, ERR));
+  for (size_t i = 0; i < 4; i++) {
+    kabi_partition_t one = partition_of(consumer_topic_of(consumer, "read"), 0, 5);
+    assign(consumer, "read", 0, ends[i % 2]);
+    unseen(20); /* it is asked */
+    if (i < 2) {
+      OK(kabi_consumer_assign(consumer, &one, 1, ERR));
+    } else {
+      OK(kabi_consumer_incremental_unassign(consumer, &one, 1, ERR));
+      OK(kabi_consumer_incremental_assign(consumer, &one, 1, ERR));
+    }
+    MUST(take(consumer, seen, 95) == 95); /* to the end, as above */
+    for (int j = 0; j < 95; j++) CHECK_EQ(5 + j, seen[j].offset);
+  }
+  end(consumer);
+}
+
 TEST(seek_backward_forward_and_to_the_ends) {
   start(1, 100);
   kabi_consumer_t *consumer = reader(NULL);

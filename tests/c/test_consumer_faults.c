@@ -155,3 +155,66 @@ TEST(unstable_offsets_are_waited_for) {
   for (int i = 0; i < 10; i++) CHECK_EQ(10 + i, seen[i].offset);
   end(consumer);
 }
+
+/* ---- The coordinator refuses to tell what is committed, once or twice: it has just moved, or loads ---- */
+
+static const int32_t refusals[] = {KABI_STATUS_NOT_COORDINATOR, KABI_STATUS_COORDINATOR_LOAD_IN_PROGRESS, KABI_STATUS_COORDINATOR_NOT_AVAILABLE};
+
+/* All ten records come; what else is told is the refusal. */
+static void await_ten(kabi_consumer_t *consumer, int32_t refusal) {
+  char text[512];
+  for (int64_t next = 0; next < 10;) {
+    kabi_record_t one = await_one(consumer, text, sizeof text);
+    if (one.code == 0) MUST(one.offset == next++);
+    else if (!CHECK_EQ(refusal, one.code)) note("%s", text);
+  }
+}
+
+/* librdkafka itself would leave the partition assigned and never read. */
+TEST(a_partition_begins_though_the_coordinator_refused) {
+  for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
+    for (int by_hand = 0; by_hand < 2; by_hand++) {
+      start(10);
+      kabi_consumer_t *consumer = new_consumer(bootstrap(cluster), "g", "session.timeout.ms", "6000", NULL);
+      OK(kabi_cluster_inject_errors(cluster, KABI_REQUEST_OFFSET_FETCH, refusals[i], 2, ERR));
+      if (by_hand) assign(consumer, "t", 0, KABI_OFFSET_STORED);
+      else subscribe(consumer, "t");
+      await_ten(consumer, refusals[i]);
+      OK(kabi_consumer_commit(consumer, NULL, 0, patience(20000), ERR));
+      end(consumer);
+    }
+  }
+}
+
+/* Nobody polls beside a seek that waits for the beginning. */
+TEST(a_seek_is_done_though_the_coordinator_refused) {
+  for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
+    start(10);
+    kabi_consumer_t *consumer = new_consumer(bootstrap(cluster), "g", NULL);
+    OK(kabi_cluster_inject_errors(cluster, KABI_REQUEST_OFFSET_FETCH, refusals[i], 2, ERR));
+    assign(consumer, "t", 0, KABI_OFFSET_STORED);
+    kabi_partition_t one = partition_of(consumer_topic_of(consumer, "t"), 0, 0);
+    OK(kabi_consumer_seek(consumer, &one, 1, patience(20000), ERR));
+    await_ten(consumer, refusals[i]);
+    end(consumer);
+  }
+}
+
+/* Its invented group's coordinator may be out of bounds, and need not be there. */
+TEST(without_a_group_no_coordinator_is_asked) {
+  static const char *const resets[] = {"earliest", "smallest", "beginning"};
+  for (size_t i = 0; i < sizeof resets / sizeof *resets; i++) {
+    start(10);
+    OK(kabi_cluster_inject_errors(cluster, KABI_REQUEST_FIND_COORDINATOR, KABI_STATUS_GROUP_AUTHORIZATION_FAILED, 100000, ERR));
+    OK(kabi_cluster_track_requests(cluster, 1, ERR));
+    kabi_consumer_t *consumer = new_consumer(bootstrap(cluster), NULL, "auto.offset.reset", resets[i], NULL);
+    assign(consumer, "t", 0, i % 2 == 0 ? KABI_OFFSET_INVALID : KABI_OFFSET_STORED);
+    for (int read = 0; read < 10;) {
+      char text[512];
+      kabi_record_t one = await_one(consumer, text, sizeof text);
+      if (one.code == 0) MUST(one.offset == read++);
+    }
+    CHECK_EQ(0, requests_of(cluster, KABI_BROKER_ALL, KABI_REQUEST_OFFSET_FETCH));
+    end(consumer);
+  }
+}

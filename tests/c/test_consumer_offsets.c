@@ -53,6 +53,8 @@ TEST(async_commits_are_told_once_each) {
   static kabi_partition_t firsts[COMMITS + 1];
   uint64_t number = 0, last = 0;
   assign(consumer, "ask", 0, 0);
+  kabi_partition_t before = partition_of(topic, 0, 0);
+  OK(kabi_consumer_commit(consumer, &before, 1, patience(20000), ERR)); /* the coordinator is known: order is kept from then on */
   for (int i = 0; i < COMMITS; i++) {
     kabi_partition_t list[2] = {partition_of(topic, 0, i), partition_of(topic, 1, i + 100)};
     MUST_OK(kabi_consumer_commit_async(consumer, list, 2, &number, ERR));

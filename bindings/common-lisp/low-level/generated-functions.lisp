@@ -394,10 +394,13 @@ can't be handled any more, and whose pauses end. A count of 0 reads nothing.
 
 A topic that the user may not see is told by an error event with
 KABI_STATUS_TOPIC_AUTHORIZATION_FAILED, after a second or so; its records come once it is
-allowed.
+allowed. Without a group no coordinator is asked.
+
+Waits, where a partition's leader was asked for its beginning or end, for the answer.
 
 Errors: KABI_STATUS_STATE while topics are subscribed to, KABI_STATUS_REENTERED inside a handler
-of an assignment change.
+of an assignment change, KABI_STATUS_INTERRUPTED by a wake; KABI_STATUS_TIMED_OUT if that answer
+does not come within 5 seconds: nothing has changed, do it again later.
 
 May be NULL: partitions.")
 
@@ -1172,8 +1175,11 @@ May be NULL: partitions.")
   "Reads these partitions no more; others stay. Records in hand of them can't be handled any
 more; what is handled is committed, if commits are automatic. Offsets are ignored.
 
+Waits as kabi_consumer_assign() does.
+
 Errors: KABI_STATUS_STATE for a partition that is not assigned, or while topics are subscribed
-to; KABI_STATUS_REENTERED inside a handler of an assignment change.
+to; KABI_STATUS_REENTERED inside a handler of an assignment change; KABI_STATUS_INTERRUPTED and
+KABI_STATUS_TIMED_OUT as there.
 
 May be NULL: partitions.")
 
@@ -1336,7 +1342,8 @@ May be NULL: partitions.")
 Else of these partitions' offsets, each that of the next record to read, with their metadata.
 `number` gets a number from 1, which the event of kind KABI_EVENT_COMMIT that tells the outcome
 has for a token; exactly one comes, at the latest at the consumer's end, if the kind is in the
-event mask.
+event mask. Commits reach the coordinator in the order of the calls; those made before it was
+found, librdkafka may send after later ones.
 
 Each waits for its event to be drained: at kafkabi.events.max the call gives
 KABI_STATUS_QUEUE_FULL.

@@ -7,13 +7,17 @@ use super::{check, own, Config};
 use crate::error::{Error, Result};
 use crate::rd;
 use crate::rd::conf::{Conf, Events, Logs, Refused, Tokens};
-use crate::record::{KABI_EVENT_LOG, KABI_EVENT_REPORT, KABI_EVENT_STATISTICS, KABI_EVENT_TOKEN};
+use crate::record::{
+    KABI_EVENT_LOG, KABI_EVENT_REPORT, KABI_EVENT_STATISTICS, KABI_EVENT_TOKEN,
+    KABI_OFFSET_BEGINNING, KABI_OFFSET_END, KABI_OFFSET_INVALID,
+};
 use std::hash::{BuildHasher, Hasher};
 use std::time::Duration;
 
 /// What bootstrap.servers is an alias of.
 const BOOTSTRAP: &str = "metadata.broker.list";
 const GROUP: &str = "group.id";
+const RESET: &str = "auto.offset.reset";
 const AUTO_COMMIT: &str = "enable.auto.commit";
 const TRANSACTIONAL: &str = "transactional.id";
 const TRANSACTION_TIMEOUT: &str = "transaction.timeout.ms";
@@ -43,6 +47,8 @@ pub struct Settings {
     pub auto_commit: bool,
     /// `None` without a group, though librdkafka is given an invented one.
     pub group_id: Option<String>,
+    /// Where auto.offset.reset leads: KABI_OFFSET_BEGINNING or _END, _INVALID where it is an error.
+    pub beginning: i64,
 }
 
 impl Config {
@@ -111,6 +117,15 @@ impl Config {
             transactional: self.set_value(TRANSACTIONAL).is_some(),
             auto_commit: group_id.is_some() && self.flag(AUTO_COMMIT)?,
             group_id,
+            beginning: match self
+                .effective(RESET)?
+                .map(|v| v.to_ascii_lowercase())
+                .as_deref()
+            {
+                Some("smallest" | "earliest" | "beginning") => KABI_OFFSET_BEGINNING,
+                Some("largest" | "latest" | "end") => KABI_OFFSET_END,
+                _ => KABI_OFFSET_INVALID,
+            },
         })
     }
 

@@ -7,11 +7,16 @@ use crate::rd::transaction::GroupMetadata;
 use crate::record::{
     KABI_OFFSET_BEGINNING, KABI_OFFSET_END, KABI_OFFSET_INVALID, KABI_OFFSET_STORED,
 };
-use crate::status::KABI_STATUS_STATE;
+use crate::status::{KABI_STATUS_STATE, KABI_STATUS_TIMED_OUT};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// How long an unsubscribe waits until partitions are given back, which takes librdkafka a moment.
 const GIVING_BACK: Duration = Duration::from_secs(5);
+/// How long a question for a partition's beginning or end is waited for.
+const LOCATING: Duration = Duration::from_secs(5);
+/// There is no event for its answer.
+const LOOK_AGAIN: Duration = Duration::from_millis(2);
 
 impl Consumer {
     /// Joins the group for these topics: names, or regular expressions that begin with '^'.
@@ -94,11 +99,12 @@ impl Consumer {
     /// Reads exactly these partitions, from the offsets given.
     pub fn assign(&self, partitions: &[Partition<'_>]) -> Result<()> {
         partitions.iter().try_for_each(check_start)?;
-        let list = self.core.list(partitions)?;
+        let list = self.core.list_to_begin(partitions)?;
         self.visit("assign", |core, pull| {
             core.need_no_subscription("assign")?;
-            core.resume_all(&core.tracking.with(|state| state.paused()));
             let before = core.assignment()?;
+            core.wait_until_located(&before, "assign")?;
+            core.resume_all(&core.tracking.with(|state| state.paused()));
             core.client.assign(None)?;
             core.wait_for_stop(&before);
             if !partitions.is_empty() {
@@ -122,7 +128,7 @@ impl Consumer {
     /// Reads these partitions too, from the offsets given.
     pub fn assign_more(&self, partitions: &[Partition<'_>]) -> Result<()> {
         partitions.iter().try_for_each(check_start)?;
-        let list = self.core.list(partitions)?;
+        let list = self.core.list_to_begin(partitions)?;
         self.visit("incremental assign", |core, _| {
             core.need_no_subscription("incremental assign")?;
             let assigned = core.assignment()?;
@@ -152,6 +158,7 @@ impl Consumer {
             if let Some(&not) = keys.iter().find(|key| !assigned.contains(key)) {
                 return Err(core.wrong_state(not, "is not assigned"));
             }
+            core.wait_until_located(keys, "incremental unassign")?;
             core.resume_all(keys);
             core.client.incremental_unassign(&list)?;
             core.wait_for_stop(keys);
@@ -181,6 +188,20 @@ impl Core {
                 Ok((topic, e.partition()))
             })
             .collect()
+    }
+
+    /// A list of librdkafka's with these partitions and where to begin. Without a group nothing is committed, and the
+    /// coordinator of the invented one is not asked: it may not be there yet, or be out of bounds for this user.
+    fn list_to_begin(&self, partitions: &[Partition<'_>]) -> Result<PartitionList> {
+        let mut partitions = partitions.to_vec();
+        if !self.has_group {
+            for p in &mut partitions {
+                if matches!(p.offset, KABI_OFFSET_STORED | KABI_OFFSET_INVALID) {
+                    p.offset = self.beginning;
+                }
+            }
+        }
+        self.list(&partitions)
     }
 
     /// Partitions of a subscription are the group's to assign.
@@ -224,6 +245,31 @@ impl Core {
 }
 
 impl Core {
+    /// Waits until no partition's place to read from is being looked up. The answer to a question of before would make
+    /// librdkafka ask the same again once the partition is assigned anew, and go there.
+    fn wait_until_located(&self, keys: &[Key], doing: &str) -> Result<()> {
+        let wakes = self.wakes.load(Ordering::SeqCst);
+        let deadline = Instant::now() + LOCATING;
+        for &key in keys {
+            let Ok(entry) = self.topics.get(key.0) else {
+                continue;
+            };
+            while self.client.is_asked(&entry.name, key.1) {
+                self.go_on(wakes, doing)?;
+                if Instant::now() >= deadline {
+                    let text = "has a leader that has not said yet where it begins or ends: do it again later";
+                    let name = &entry.name;
+                    return Err(Error::new(
+                        KABI_STATUS_TIMED_OUT,
+                        format!("{doing}: {name}[{}] {text}", key.1),
+                    ));
+                }
+                std::thread::sleep(LOOK_AGAIN);
+            }
+        }
+        Ok(())
+    }
+
     /// Waits until partitions that were unassigned have stopped. librdkafka aborts the process when one
     /// is assigned and unassigned again before (`rd_kafka_assignment_partition_stopped`).
     pub(super) fn wait_for_stop(&self, keys: &[Key]) {

@@ -1,6 +1,6 @@
 //! The consumer: how it begins, is woken and shared. Polling is in `poll` and `gate`; the group and what it
 //! assigns in `assignment` and `change`; positions in `seek`, `pause` and `offsets`; commits in `commit` and
-//! `commit_async`, and why they wait in `denial`; what was handed out and handled in `tracking` and `ledger`, what
+//! `commit_async`, and why they wait in `denial`; that partitions begin to be read in `starts`; what was handed out and handled in `tracking` and `ledger`, what
 //! is passed without being handed out in `markers`; how it ends in `close`.
 
 mod aside;
@@ -19,6 +19,7 @@ mod pause;
 mod poll;
 mod seek;
 mod service;
+mod starts;
 mod tracking;
 
 pub use change::Listener;
@@ -51,6 +52,7 @@ use commit_async::Commits;
 use denial::Denial;
 use gate::{Gate, Pull};
 use once_cell::sync::OnceCell;
+use starts::Starts;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -75,6 +77,7 @@ struct Core {
     control: Arc<Control>,
     commits: Commits,
     denial: Denial,
+    starts: Starts,
     /// The program's handler of assignment changes.
     listener: Option<Listener>,
     /// Changes of the assignment wait until the program applies them by a call.
@@ -83,6 +86,8 @@ struct Core {
     explicit: bool,
     auto_commit: bool,
     has_group: bool,
+    /// Where partitions begin that are assigned without an offset, when there is no group to ask.
+    beginning: i64,
     closing: AtomicBool,
     /// For threads that ask something.
     myself: OnceCell<Weak<Core>>,
@@ -149,11 +154,13 @@ impl Consumer {
             control: Arc::default(),
             commits: Commits::default(),
             denial: Denial::default(),
+            starts: Starts::default(),
             listener: listener.filter(|_| settings.mask & KABI_EVENT_ASSIGNMENT != 0),
             apply_by_call: settings.assignment_by_call,
             explicit: settings.handled_explicit,
             auto_commit: settings.auto_commit,
             has_group: settings.group_id.is_some(),
+            beginning: settings.beginning,
             closing: AtomicBool::new(false),
             myself: OnceCell::new(),
             woken: AtomicBool::new(false),

@@ -12,7 +12,7 @@ use crate::rd::message::{Batch, Header, MessageRef};
 use crate::record::kabi_record_t;
 use crate::status::{
     KABI_STATUS_BUFFER_TOO_SMALL, KABI_STATUS_FATAL, KABI_STATUS_GROUP_AUTHORIZATION_FAILED,
-    KABI_STATUS_STATE,
+    KABI_STATUS_PARTITION_EOF, KABI_STATUS_STATE,
 };
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -268,8 +268,10 @@ impl Core {
         }
         // A fatal error is told by the next poll, with the code behind it.
         pull.withheld.retain(|m| {
-            if m.code() == KABI_STATUS_GROUP_AUTHORIZATION_FAILED {
-                self.denial.heard_of_group();
+            match m.code() {
+                0 | KABI_STATUS_PARTITION_EOF => {}
+                KABI_STATUS_GROUP_AUTHORIZATION_FAILED => self.denial.heard_of_group(),
+                _ => self.doubt_starts(m),
             }
             m.code() != KABI_STATUS_FATAL
         });

@@ -2,6 +2,7 @@
 
 use super::change::Later;
 use super::gate::Pull;
+use super::starts::Impatience;
 use super::{Consumer, Core, Key, Partition, SLICE};
 use crate::client::lifetime::{deadline_of, remaining, remaining_up_to};
 use crate::error::{Error, Result};
@@ -182,6 +183,7 @@ impl Core {
         mut go_on: impl FnMut() -> Result<()>,
     ) -> Result<()> {
         let entry = self.topics.get(p.key.0)?;
+        let mut impatience = Impatience::new();
         loop {
             let mut list = self.list(std::slice::from_ref(p))?;
             let slice = remaining_up_to(deadline, SLICE);
@@ -203,6 +205,7 @@ impl Core {
                         ));
                     }
                     go_on()?;
+                    impatience.look(self);
                     // There is no event for "the start offset is known".
                     std::thread::sleep(slice.min(Duration::from_millis(2)));
                 }

@@ -43,7 +43,8 @@ impl Served for Core {
     }
 
     fn look(&self) -> Option<Duration> {
-        self.look_for_denials()
+        let next = [self.look_for_denials(), self.look_for_starts()];
+        next.into_iter().flatten().min()
     }
 
     fn give_up(&self) {

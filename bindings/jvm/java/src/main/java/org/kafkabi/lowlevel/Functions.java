@@ -340,9 +340,13 @@ public interface Functions {
      *
      * <p>A topic that the user may not see is told by an error event with
      * KABI_STATUS_TOPIC_AUTHORIZATION_FAILED, after a second or so; its records come once it is allowed.
+     * Without a group no coordinator is asked.
+     *
+     * <p>Waits, where a partition's leader was asked for its beginning or end, for the answer.
      *
      * <p>Errors: KABI_STATUS_STATE while topics are subscribed to, KABI_STATUS_REENTERED inside a handler of an
-     * assignment change.
+     * assignment change, KABI_STATUS_INTERRUPTED by a wake; KABI_STATUS_TIMED_OUT if that answer does not come
+     * within 5 seconds: nothing has changed, do it again later.
      *
      * <p>May be 0: {@code partitions}.
      */
@@ -967,8 +971,11 @@ public interface Functions {
      * Reads these partitions no more; others stay. Records in hand of them can't be handled any more; what is
      * handled is committed, if commits are automatic. Offsets are ignored.
      *
+     * <p>Waits as kabi_consumer_assign() does.
+     *
      * <p>Errors: KABI_STATUS_STATE for a partition that is not assigned, or while topics are subscribed to;
-     * KABI_STATUS_REENTERED inside a handler of an assignment change.
+     * KABI_STATUS_REENTERED inside a handler of an assignment change; KABI_STATUS_INTERRUPTED and
+     * KABI_STATUS_TIMED_OUT as there.
      *
      * <p>May be 0: {@code partitions}.
      */
@@ -1099,7 +1106,9 @@ public interface Functions {
      * Starts a commit and does not wait for it. With NULL and 0: of everything that is handled. Else of these
      * partitions' offsets, each that of the next record to read, with their metadata. {@code number} gets a
      * number from 1, which the event of kind KABI_EVENT_COMMIT that tells the outcome has for a token; exactly
-     * one comes, at the latest at the consumer's end, if the kind is in the event mask.
+     * one comes, at the latest at the consumer's end, if the kind is in the event mask. Commits reach the
+     * coordinator in the order of the calls; those made before it was found, librdkafka may send after later
+     * ones.
      *
      * <p>Each waits for its event to be drained: at kafkabi.events.max the call gives KABI_STATUS_QUEUE_FULL.
      *
