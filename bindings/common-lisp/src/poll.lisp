@@ -372,9 +372,9 @@ batch's and 10 of its place in that, which is below +POLL-RECORDS+."
           (kept-value record) (deserialized-value core (kept-value-octets record))))
   record)
 
-(defun entry-condition (core pointer)
-  "What an entry that is no record tells about its partition."
-  (let ((code (kabi-ll:packed-code pointer)) (length (kabi-ll:packed-value-length pointer)))
+(defun entry-condition (core pointer code)
+  "What an entry with CODE, which is no record, tells about its partition."
+  (let ((length (kabi-ll:packed-value-length pointer)))
     (make-status-condition
      code 0 'partition-error
      (if (plusp length)
@@ -394,10 +394,20 @@ batch's and 10 of its place in that, which is below +POLL-RECORDS+."
           (consumer-place core) (+ (consumer-place core) (kabi-ll:packed-size pointer)))))
 
 (defun entry-in-hand (core)
-  "The address of the entry that is to be handed out next, after NEXT-ENTRY-P. It is not NEXT-ENTRY-P that gives it:
+  "The address of the entry that is to be handed out next, after NEXT-CODE. It is not NEXT-CODE that gives it:
 a pointer that a function gives is allocated."
   (declare (type consumer-core core))
   (entry-at core (consumer-place core)))
+
+(declaim (inline take-entry))
+(defun take-entry (core)
+  "Hand out the entry that comes next, and return true, unless another thread has dropped it meanwhile. With the lock
+held, so that a pause knows which entries were handed out, and where it has to go back to."
+  (declare (type consumer-core core) (optimize speed))
+  (with-short-lock ((meeting-lock core))
+    (unless (eql (kabi-ll:packed-code (entry-in-hand core)) +dropped+)
+      (advance core (entry-in-hand core))
+      t)))
 
 (defun skip-dropped (core)
   "Go on after the dropped entries that come next. With the lock held: who drops some is done with all of them then, so
@@ -408,13 +418,15 @@ that none of those after is handed out."
                      (eql (kabi-ll:packed-code (entry-in-hand core)) +dropped+))
           do (advance core (entry-in-hand core)))))
 
-(defun next-entry-p (core timeout)
-  "True if there is an entry to be handed out next, false if the time is over."
+(defun next-code (core timeout)
+  "The code of the entry that is to be handed out next, 0 of a record, or NIL if the time is over. The caller goes by it,
+and does not read it again: another thread may drop the entry until TAKE-ENTRY."
   (declare (type consumer-core core) (type milliseconds timeout) (optimize speed))
   (loop
     (cond ((< (consumer-place core) (consumer-end core))
-           (unless (eql (kabi-ll:packed-code (entry-in-hand core)) +dropped+)
-             (return t))
+           (let ((code (kabi-ll:packed-code (entry-in-hand core))))
+             (declare (type (signed-byte 32) code))
+             (unless (eql code +dropped+) (return code)))
            (skip-dropped core))
           ((not (next-batch core timeout)) (return nil)))))
 
@@ -431,12 +443,13 @@ the restart STORE-FUNCTION; after one the next poll goes on with the record that
     (with-poll (core 'poll)
       (finish-all core)
       (pace core)
-      (when (next-entry-p core timeout)
-        (let ((pointer (entry-in-hand core)))
-          (if (zerop (kabi-ll:packed-code pointer))
+      (loop
+        (let ((code (or (next-code core timeout) (return nil)))
+              (pointer (entry-in-hand core)))
+          (if (eql code 0)
               (let ((record (unpack core pointer (ticket core))))
-                (advance core pointer)
-                (if (serdes-p core) (deserialize core record) record))
-              (let ((condition (entry-condition core pointer)))
-                (advance core pointer)
-                (error condition))))))))
+                (when (take-entry core)
+                  (return (if (serdes-p core) (deserialize core record) record))))
+              (let ((condition (entry-condition core pointer code)))
+                (when (take-entry core)
+                  (error condition)))))))))
