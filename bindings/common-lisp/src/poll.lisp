@@ -169,12 +169,16 @@ some, NIL if the time is over."
   (let ((place (gensym "PLACE")) (client (gensym "CORE")))
     `(let ((,client ,core))
        (with-short-lock ((meeting-lock ,client))
+         (with-full-barrier ((setf (consumer-dropping ,client) t))
+           (loop while (consumer-taking ,client) do (give-way))
+           nil)
          (loop with ,place of-type index = (consumer-place ,client)
                while (< ,place (consumer-end ,client))
                do (let ((,entry (entry-at ,client ,place)))
                     (incf ,place (kabi-ll:packed-size ,entry))
                     (unless (eql (kabi-ll:packed-code ,entry) +dropped+)
-                      ,@body)))))))
+                      ,@body)))
+         (setf (consumer-dropping ,client) nil)))))
 
 (defun same-partition-p (place other)
   (and (eql (place-number place) (place-number other))
@@ -399,15 +403,33 @@ a pointer that a function gives is allocated."
   (declare (type consumer-core core))
   (entry-at core (consumer-place core)))
 
-(declaim (inline take-entry))
-(defun take-entry (core)
-  "Hand out the entry that comes next, and return true, unless another thread has dropped it meanwhile. With the lock
-held, so that a pause knows which entries were handed out, and where it has to go back to."
-  (declare (type consumer-core core) (optimize speed))
+(defun take-entry-with-lock (core)
+  (declare (type consumer-core core))
   (with-short-lock ((meeting-lock core))
     (unless (eql (kabi-ll:packed-code (entry-in-hand core)) +dropped+)
       (advance core (entry-in-hand core))
       t)))
+
+(declaim (inline take-entry))
+(defun take-entry (core)
+  "Hand out the entry that comes next, and return true, unless another thread has dropped it meanwhile. An entry is either
+handed out or dropped, so that a pause knows where it has to go back to. The lock would cost more than all else: it is
+taken only while another thread looks at what is staged, which then waits until nothing is being taken without it."
+  (declare (type consumer-core core) (optimize speed))
+  (kabi-ll:uninterrupted
+    (with-full-barrier ((setf (consumer-taking core) t))
+      (cond ((consumer-dropping core)
+             (setf (consumer-taking core) nil)
+             (take-entry-with-lock core))
+            ((eql (kabi-ll:packed-code (entry-in-hand core)) +dropped+)
+             (setf (consumer-taking core) nil))
+            (t (let ((place (consumer-place core)))
+                 (setf (consumer-next core) (1+ (consumer-next core))
+                       (consumer-place core) (+ place (kabi-ll:packed-size (entry-at core place))))
+                 (write-barrier)
+                 (setf (consumer-taking core) nil)
+                 t)))
+      (take-entry-with-lock core))))
 
 (defun skip-dropped (core)
   "Go on after the dropped entries that come next. With the lock held: who drops some is done with all of them then, so
