@@ -167,6 +167,9 @@ javac_release() {
 # Whether Maven and a JDK 17 or newer are on the PATH.
 have_java() { command -v mvn >/dev/null && (($(javac_release javac) >= 17)); }
 
+# Maven, without the resets of a terminal's colours that it ends by, whatever it is told about colours.
+plain_maven() { mvn -Dstyle.color=never "$@" 2>&1 | sed $'s/\e\\[0m//g'; }
+
 # The folder of a JDK that has the Foreign Function API, or nothing.
 new_jdk() {
   local folder

@@ -267,13 +267,14 @@ impl Core {
             }
         }
         // A fatal error is told by the next poll, with the code behind it.
-        pull.withheld.retain(|m| {
-            match m.code() {
-                0 | KABI_STATUS_PARTITION_EOF => {}
-                KABI_STATUS_GROUP_AUTHORIZATION_FAILED => self.denial.heard_of_group(),
-                _ => self.doubt_starts(m),
+        pull.withheld.retain(|m| match m.code() {
+            0 | KABI_STATUS_PARTITION_EOF => true,
+            KABI_STATUS_GROUP_AUTHORIZATION_FAILED => {
+                self.denial.heard_of_group();
+                true
             }
-            m.code() != KABI_STATUS_FATAL
+            KABI_STATUS_FATAL => false,
+            _ => !self.gets_over(m),
         });
         Ok(deadline.is_some_and(|d| Instant::now() >= d))
     }

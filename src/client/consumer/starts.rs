@@ -44,14 +44,21 @@ impl Impatience {
 }
 
 impl Core {
-    /// A poll was told of an error: it may be that of the question where partitions begin.
-    pub(super) fn doubt_starts(&self, message: MessageRef<'_>) {
-        let of_no_topic = message.topic_id() == 0;
-        if of_no_topic || flags_of(message.code()) & KABI_ERROR_RETRIABLE != 0 {
+    /// A poll was told of an error. It may be that of the question where partitions begin, which is asked again; of no
+    /// partition and passing, it is an event and nothing for the program to read.
+    pub(super) fn gets_over(&self, message: MessageRef<'_>) -> bool {
+        let (code, of_no_topic) = (message.code(), message.topic_id() == 0);
+        let passing = flags_of(code) & KABI_ERROR_RETRIABLE != 0;
+        if of_no_topic || passing {
             lock(&self.starts.0).get_or_insert_with(|| Instant::now() + PAUSE);
             // The service thread counts the time from now on.
             self.main_queue.wake();
         }
+        if of_no_topic && passing {
+            let text = String::from_utf8_lossy(message.value().unwrap_or_default());
+            self.events.push_error(code, flags_of(code), text.into());
+        }
+        of_no_topic && passing
     }
 
     /// On the service thread: looks if it is time, and tells when it will be.

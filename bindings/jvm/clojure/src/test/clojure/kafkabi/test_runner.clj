@@ -1,15 +1,15 @@
 (ns kafkabi.test-runner
-  "Runs the Clojure tests, prints one line a test, and ends with \"N passed, N failed\". The counts go to a report that
+  "Runs the Clojure tests, several at once, prints one line a test, and ends with \"N passed, N failed\". The counts go to a report that
   scripts/test-jvm reads with those of the Java tests. An argument runs only the tests whose full name has that text in it, or
   one of several with commas between."
   (:require [clojure.java.io :as io]
             [clojure.string :as str]
             [clojure.test :as t])
-  (:import (java.util.concurrent TimeUnit TimeoutException FutureTask))
+  (:import (java.util.concurrent Callable Executors ExecutorService Future FutureTask TimeUnit TimeoutException))
   (:gen-class))
 
 (def ^:private namespaces
-  ;; The documents last: they load everything anew.
+  ;; The documents last, and alone: they load everything anew.
   '[kafkabi.options-test kafkabi.serde-test kafkabi.produce-test kafkabi.consume-test kafkabi.stream-test
     kafkabi.safety-test kafkabi.admin-test kafkabi.cluster-test kafkabi.milena-test kafkabi.examples-test
     kafkabi.real-test kafkabi.documents-test])
@@ -29,6 +29,12 @@
         (.interrupt thread)
         (t/do-report {:type :error, :expected "an end in time", :actual (TimeoutException. (str "no end after " limit-seconds " s"))})))))
 
+(defn- say
+  "A line in one piece, whatever other threads say."
+  [line]
+  (print (str line "\n"))
+  (flush))
+
 (defn- run-var [v]
   (binding [t/*report-counters* (ref t/*initial-report-counters*)
             t/*testing-vars*    (list v)]
@@ -37,12 +43,25 @@
       (let [{:keys [pass fail error]} @t/*report-counters*
             failed? (pos? (+ fail error))
             skipped (:skipped (meta v))]
-        (println (format "%s %s/%s (%d checks, %d ms)"
-                         (cond failed? "FAILED " (and skipped (skipped)) "SKIPPED" :else "ok     ")
-                         (ns-name (:ns (meta v))) (:name (meta v)) (+ pass fail error)
-                         (quot (- (System/nanoTime) began) 1000000)))
-        (flush)
+        (say (format "%s %s/%s (%d checks, %d ms)"
+                     (cond failed? "FAILED " (and skipped (skipped)) "SKIPPED" :else "ok     ")
+                     (ns-name (:ns (meta v))) (:name (meta v)) (+ pass fail error)
+                     (quot (- (System/nanoTime) began) 1000000)))
         (cond failed? :failed (and skipped (skipped)) :skipped (zero? pass) :failed :else :passed)))))
+
+(def ^:private at-once
+  "They wait more than they compute."
+  4)
+
+(defn- run-vars
+  "[test outcome] of each."
+  [vars]
+  (let [alone?  (fn [v] (= 'kafkabi.documents-test (ns-name (:ns (meta v)))))
+        threads (Executors/newFixedThreadPool at-once)
+        task    (fn [v] (.submit ^ExecutorService threads ^Callable (fn [] [v (run-var v)])))
+        results (mapv (fn [^Future task] (.get task)) (mapv task (remove alone? vars)))]
+    (.shutdown threads)
+    (into results (map (juxt identity run-var)) (filter alone? vars))))
 
 (defn- tests-of [namespace]
   (require namespace)
@@ -66,7 +85,7 @@
                       v         (tests-of namespace)
                       :when     (some (partial str/includes? (str (symbol v))) wanted)]
                   v)
-        results (mapv (juxt identity run-var) chosen)
+        results (run-vars (doall chosen)) ; all namespaces are loaded first
         counts  (frequencies (map second results))]
     (when-let [folder (System/getProperty "kafkabi.reports")]
       (write-report folder results))

@@ -130,7 +130,7 @@ final class AdminCore extends EventPump {
     void abandon() {
         if (closed.compareAndSet(false, true)) {
             LOGGER.log(Level.WARNING, "an admin was never closed");
-            KABI.kabi_admin_free(handle);
+            Blocking.closeForgotten(timeout -> KABI.kabi_admin_close(handle, timeout, 0), () -> KABI.kabi_admin_free(handle));
         }
     }
 }

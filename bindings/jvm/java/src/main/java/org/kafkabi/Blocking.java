@@ -24,6 +24,7 @@ import org.kafkabi.lowlevel.Kabi;
  */
 final class Blocking {
     static final int SLICE_MILLIS = 50;
+    private static final int FORGOTTEN_MILLIS = 30_000;
 
     private static final BooleanSupplier NEVER = () -> false;
     private static final MethodHandle IS_VIRTUAL = isVirtual();
@@ -132,6 +133,18 @@ final class Blocking {
             return await(outcome);
         } catch (InterruptedException interrupt) {
             throw new InterruptException("the thread was interrupted; the close goes on in the background");
+        }
+    }
+
+    /**
+     * Closes a client that nobody closed, on a thread of the pool. A mere free would leave the client's thread of events in its
+     * drain, and with it the client, for ever.
+     */
+    static void closeForgotten(Slice close, Runnable free) {
+        try {
+            Pool.submit(() -> close.call(FORGOTTEN_MILLIS));
+        } catch (RuntimeException | Error noThread) {
+            free.run();
         }
     }
 

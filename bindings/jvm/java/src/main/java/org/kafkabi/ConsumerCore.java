@@ -158,7 +158,8 @@ final class ConsumerCore {
         if (markClosing()) {
             closed = true;
             LOGGER.log(Level.WARNING, "a consumer was never closed: it leaves its group in the background");
-            KABI.kabi_consumer_free(handle);
+            Blocking.closeForgotten(timeout -> KABI.kabi_consumer_close(handle, timeout, 0),
+                    () -> KABI.kabi_consumer_free(handle));
         }
     }
 

@@ -260,10 +260,12 @@ final class ConsumerPoll {
 
     void noteError(int code, String text, String topic) {
         switch (code) {
-            // Apache's client waits for such topics, and joins its group anew, without a word to the program.
+            // Apache's client waits for such topics, joins its group anew, and asks a coordinator that moved or has just started
+            // again, without a word to the program. So does the native client.
             case Constants.KABI_STATUS_UNKNOWN_TOPIC_OR_PART, Constants.KABI_STATUS_UNKNOWN_TOPIC,
-                    Constants.KABI_STATUS_MAX_POLL_EXCEEDED ->
-                LOGGER.log(Level.WARNING, topic + ": " + text);
+                    Constants.KABI_STATUS_MAX_POLL_EXCEEDED, Constants.KABI_STATUS_NOT_COORDINATOR,
+                    Constants.KABI_STATUS_COORDINATOR_NOT_AVAILABLE, Constants.KABI_STATUS_COORDINATOR_LOAD_IN_PROGRESS ->
+                LOGGER.log(Level.WARNING, topic.isEmpty() ? text : topic + ": " + text);
             default -> {
                 if (postponed == null) {
                     postponed = Failures.failure(code, 0, text);

@@ -200,7 +200,7 @@ final class Failures {
             Constants.KABI_STATUS_TRANSPORT, Constants.KABI_STATUS_WAIT_COORD, Constants.KABI_STATUS_WAIT_CACHE,
             Constants.KABI_STATUS_IN_PROGRESS, Constants.KABI_STATUS_PREV_IN_PROGRESS, Constants.KABI_STATUS_RETRY,
             KABI_STATUS_ALL_BROKERS_DOWN, KABI_STATUS_RESOLVE, KABI_STATUS_BUSY, KABI_STATUS_INTERRUPTED,
-            KABI_STATUS_QUEUE_FULL, 2, 3, 5, 6, 7, 9, 13, 14, 15, 16, 19, 20, 41, 51, 56, 70, 71, 72, 74, 75, 78, 80, 84,
+            KABI_STATUS_QUEUE_FULL, 2, 3, 5, 6, 7, 9, 13, 14, 15, 16, 19, 20, 41, 51, 56, 70, 71, 72, 74, 75, 78, 80, 83, 84,
             88, 89, 100, 103, 106);
 
     /** The exception for a failed call: Java's own for misuse, else a KafkaException. */

@@ -49,9 +49,13 @@ final class TopicNumbers {
         }
     }
 
+    /** The name of a topic; empty for the number that entries have which are about no topic. */
     String name(int number) {
+        if (number < 0) {
+            return "";
+        }
         String[] known = names;
-        String name = number >= 0 && number < known.length ? known[number] : null;
+        String name = number < known.length ? known[number] : null;
         if (name != null) {
             return name;
         }

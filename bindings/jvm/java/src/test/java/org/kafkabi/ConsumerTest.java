@@ -3,6 +3,7 @@ package org.kafkabi;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -15,7 +16,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
@@ -364,6 +367,43 @@ class ConsumerTest {
             consumer.wakeup();
             assertThrows(WakeupException.class, () -> consumer.committed(List.of(P0)));
             assertTrue(consumer.poll(Duration.ofMillis(10)).isEmpty());
+        }
+    }
+
+    /** Of two threads that wait, whichever it is. */
+    @Test
+    void aWakeupEndsOneCallOnly() throws Exception {
+        try (EmbeddedCluster down = EmbeddedCluster.start().createTopic("t", 1).brokerDown(EmbeddedCluster.ALL_BROKERS);
+                Consumer consumer = new Consumer(down.config().set("group.id", "two").set("default.api.timeout.ms", 1_000_000)
+                        .onError(error -> {}).onLog(line -> {}))) {
+            TopicPartition partition = new TopicPartition("t", 0);
+            consumer.assign(List.of(partition));
+            List<Runnable> calls = List.of(() -> consumer.committed(List.of(partition)),
+                    () -> consumer.endOffsets(List.of(partition)), () -> consumer.poll(Duration.ofMillis(Long.MAX_VALUE)));
+            BlockingQueue<RuntimeException> thrown = new LinkedBlockingQueue<>();
+            List<Thread> threads = new ArrayList<>();
+            for (Runnable call : calls) {
+                Thread thread = new Thread(() -> {
+                    try {
+                        call.run();
+                    } catch (RuntimeException failure) {
+                        thrown.add(failure);
+                    }
+                });
+                threads.add(thread);
+                thread.start();
+                ProducerTest.awaitWaiting(thread);
+            }
+            for (Thread ignored : threads) {
+                consumer.wakeup();
+                assertInstanceOf(WakeupException.class, thrown.poll(60, TimeUnit.SECONDS));
+                // A wakeup that ended two would do so within moments of the first.
+                assertNull(thrown.poll(200, TimeUnit.MILLISECONDS));
+            }
+            for (Thread thread : threads) {
+                thread.join(30_000);
+                assertFalse(thread.isAlive());
+            }
         }
     }
 

@@ -1,10 +1,7 @@
 package org.kafkabi;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNull;
-import static org.junit.jupiter.api.Assertions.assertTrue;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -12,17 +9,14 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.kafkabi.errors.WakeupException;
 
-/** Many threads, many records, a collector that never rests, and virtual threads. */
+/** Many threads, many records, and a collector that never rests. */
 @Timeout(240)
 class LoadTest {
     private static final Duration LONG = Duration.ofSeconds(30);
@@ -128,57 +122,5 @@ class LoadTest {
         assertEquals("key " + number, record.keyText());
         assertEquals(text(number), record.valueText());
         assertEquals(text(number), record.header("n").text());
-    }
-
-    /** A native call keeps the carrier of a virtual thread; so many waits would leave the others none. */
-    @Test
-    void virtualThreadsThatWaitLeaveTheOthersTheirTurn() throws Exception {
-        assumeTrue(Runtime.version().feature() >= 21, "SKIPPED: virtual threads need JDK 21 or newer");
-        int waiting = 2 * Runtime.getRuntime().availableProcessors() + 2;
-        List<Consumer> consumers = new ArrayList<>();
-        AtomicInteger woken = new AtomicInteger();
-        CountDownLatch begun = new CountDownLatch(waiting);
-        CountDownLatch ended = new CountDownLatch(waiting);
-        AtomicReference<Throwable> other = new AtomicReference<>();
-        try (EmbeddedCluster cluster = EmbeddedCluster.start().createTopic("virtual", 1)) {
-            for (int i = 0; i < waiting; i++) {
-                Consumer consumer = new Consumer(cluster.config());
-                consumers.add(consumer);
-                consumer.assign(List.of(new TopicPartition("virtual", 0)));
-                startVirtual(() -> {
-                    begun.countDown();
-                    try {
-                        consumer.poll(Duration.ofHours(1));
-                    } catch (WakeupException wakeup) {
-                        woken.incrementAndGet();
-                    } catch (Throwable thrown) {
-                        other.set(thrown);
-                    } finally {
-                        ended.countDown();
-                    }
-                });
-            }
-            assertTrue(begun.await(30, TimeUnit.SECONDS));
-            CompletableFuture<Object> turn = new CompletableFuture<>();
-            startVirtual(() -> {
-                try (Producer producer = new Producer(cluster.config())) {
-                    turn.complete(producer.send(Record.of("elsewhere", "v")).get());
-                } catch (Throwable thrown) {
-                    turn.completeExceptionally(thrown);
-                }
-            });
-            assertInstanceOf(RecordMetadata.class, turn.get(60, TimeUnit.SECONDS));
-            consumers.forEach(Consumer::wakeup);
-            assertTrue(ended.await(30, TimeUnit.SECONDS));
-            assertNull(other.get());
-            assertEquals(waiting, woken.get());
-        } finally {
-            consumers.forEach(Consumer::close);
-        }
-    }
-
-    /** Thread.startVirtualThread, which JDK 17 does not have. */
-    private static void startVirtual(Runnable task) throws ReflectiveOperationException {
-        Thread.class.getMethod("startVirtualThread", Runnable.class).invoke(null, task);
     }
 }

@@ -301,21 +301,6 @@ class ProducerTest {
         }
     }
 
-    @Test
-    void aForgottenProducerDeliversWhatItTook() throws Exception {
-        CompletableFuture<RecordMetadata> future = sendAndForget();
-        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(SECONDS);
-        while (!future.isDone() && System.nanoTime() < deadline) {
-            System.gc();
-            Thread.sleep(20);
-        }
-        assertTrue(future.get(SECONDS, TimeUnit.SECONDS).hasOffset());
-    }
-
-    private static CompletableFuture<RecordMetadata> sendAndForget() {
-        return new Producer(cluster.config().set("linger.ms", 900)).send(Record.of("one", "v"));
-    }
-
     /** An interrupt of the thread that sends stands for any fault of it: nobody may wait for ever. */
     @Test
     void aSenderThatEndsByAFaultFailsWhatWasSent() throws Exception {

@@ -2,6 +2,7 @@ package org.kafkabi;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.charset.StandardCharsets;
@@ -10,12 +11,20 @@ import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
 import java.util.Map;
+import java.util.Properties;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIfEnvironmentVariable;
+import org.kafkabi.errors.GroupAuthorizationException;
 
 /** What only real brokers do: times, quotas, tokens and passwords. Profiles "single" and "secure" of tests/kafka/broker. */
 @Timeout(240)
@@ -88,6 +97,72 @@ class RealClientTest {
             String topic = "erin-" + RealAdminTest.fresh("tokens");
             while (given.size() < 3) {
                 assertTrue(producer.send(Record.of(topic, "v")).get(60, TimeUnit.SECONDS).hasOffset());
+            }
+        }
+    }
+
+    /** One client writes and the other reads, each by a token of its own making. */
+    @Test
+    @EnabledIfEnvironmentVariable(named = SecureAdminTest.BROKER, matches = ".+")
+    void bothClientsUseTokens() throws Exception {
+        String topic = "erin-" + RealAdminTest.fresh("both");
+        Config config = Config.of(System.getenv(SecureAdminTest.BROKER)).set("security.protocol", "SASL_PLAINTEXT")
+                .set("sasl.mechanism", "OAUTHBEARER").set("auto.offset.reset", "earliest").set("group.id", "erin-readers")
+                .tokens(text -> {
+                    long expires = System.currentTimeMillis() + 3_600_000;
+                    return new TokenProvider.Token(token("erin", expires), expires, "erin");
+                });
+        Properties apache = new Properties();
+        apache.putAll(Map.of("bootstrap.servers", System.getenv(SecureAdminTest.BROKER), "security.protocol", "SASL_PLAINTEXT",
+                "sasl.mechanism", "OAUTHBEARER", "auto.offset.reset", "earliest", "sasl.jaas.config",
+                OAuthBearerLoginModule.class.getName() + " required unsecuredLoginStringClaim_sub=\"erin\";"));
+        try (Producer producer = new Producer(config)) {
+            assertTrue(producer.send(Record.of(topic, "ours").withPartition(0)).get(60, TimeUnit.SECONDS).hasOffset());
+        }
+        try (KafkaProducer<byte[], byte[]> producer =
+                new KafkaProducer<>(apache, new ByteArraySerializer(), new ByteArraySerializer())) {
+            byte[] value = "theirs".getBytes(StandardCharsets.UTF_8);
+            assertTrue(producer.send(new ProducerRecord<>(topic, 0, null, value)).get(60, TimeUnit.SECONDS).hasOffset());
+        }
+        List<String> ours = new ArrayList<>();
+        try (Consumer consumer = new Consumer(config)) {
+            consumer.assign(List.of(new TopicPartition(topic, 0)));
+            while (ours.size() < 2) {
+                consumer.poll(Duration.ofSeconds(60)).forEach(record -> ours.add(record.valueText()));
+            }
+        }
+        List<String> theirs = new ArrayList<>();
+        try (KafkaConsumer<byte[], byte[]> consumer =
+                new KafkaConsumer<>(apache, new ByteArrayDeserializer(), new ByteArrayDeserializer())) {
+            consumer.assign(List.of(new org.apache.kafka.common.TopicPartition(topic, 0)));
+            while (theirs.size() < 2) {
+                consumer.poll(Duration.ofSeconds(60))
+                        .forEach(record -> theirs.add(new String(record.value(), StandardCharsets.UTF_8)));
+            }
+        }
+        assertEquals(List.of("ours", "theirs"), ours);
+        assertEquals(List.of("ours", "theirs"), theirs);
+    }
+
+    /** An error that is about no topic comes out of a poll, whichever it is. */
+    @Test
+    @EnabledIfEnvironmentVariable(named = SecureAdminTest.BROKER, matches = ".+")
+    void aGroupThatIsNotAllowedIsTold() {
+        Config config = SecureAdminTest.config("alice", "PLAIN", "alice-secret").set("group.id", "not-for-alice")
+                .set("auto.offset.reset", "earliest").onError(error -> {}).onLog(line -> {});
+        for (boolean views : new boolean[] {false, true}) {
+            try (Consumer consumer = new Consumer(config)) {
+                consumer.subscribe(List.of("alice-" + RealAdminTest.fresh("denied")));
+                assertThrows(GroupAuthorizationException.class, () -> {
+                    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
+                    while (System.nanoTime() < end) {
+                        if (views) {
+                            consumer.pollViews(Duration.ofSeconds(1)).next();
+                        } else {
+                            consumer.poll(Duration.ofSeconds(1));
+                        }
+                    }
+                });
             }
         }
     }

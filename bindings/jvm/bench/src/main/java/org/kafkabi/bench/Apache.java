@@ -19,26 +19,23 @@ final class Apache {
 
     private Apache() {}
 
-    private static Properties properties(String... pairs) {
-        Properties properties = new Properties();
-        for (int i = 0; i < pairs.length; i += 2) {
-            properties.put(pairs[i], pairs[i + 1]);
-        }
-        return properties;
-    }
-
     abstract static class Sending implements Contender {
         final KafkaProducer<byte[], byte[]> producer;
         final String topic;
         final byte[] value;
         int failures;
 
-        Sending(String bootstrap, String topic, int bytes) {
-            producer = new KafkaProducer<>(
-                    properties("bootstrap.servers", bootstrap, "linger.ms", Integer.toString(Bench.LINGER_MS)),
-                    new ByteArraySerializer(), new ByteArraySerializer());
-            this.topic = topic;
-            value = Contender.payload(bytes);
+        Sending(Work work) {
+            Properties properties = new Properties();
+            properties.putAll(work.producer());
+            producer = new KafkaProducer<>(properties, new ByteArraySerializer(), new ByteArraySerializer());
+            topic = work.topic();
+            value = Contender.payload(work.bytes());
+        }
+
+        @Override
+        public void ready() throws Exception {
+            producer.send(new ProducerRecord<>(topic, value)).get();
         }
 
         void finish() {
@@ -55,12 +52,12 @@ final class Apache {
     }
 
     static final class Callback extends Sending {
-        Callback(String bootstrap, String topic, int bytes) {
-            super(bootstrap, topic, bytes);
+        Callback(Work work) {
+            super(work);
         }
 
         @Override
-        public void round(int messages) {
+        public void run(int messages, Meter meter) {
             for (int i = 0; i < messages; i++) {
                 producer.send(new ProducerRecord<>(topic, value), (metadata, failure) -> failures += failure == null ? 0 : 1);
             }
@@ -69,16 +66,16 @@ final class Apache {
     }
 
     static final class Futures extends Sending {
-        Futures(String bootstrap, String topic, int bytes) {
-            super(bootstrap, topic, bytes);
+        Futures(Work work) {
+            super(work);
         }
 
         @Override
-        public void round(int messages) throws Exception {
+        public void run(int messages, Meter meter) throws Exception {
             ArrayDeque<Future<?>> window = new ArrayDeque<>();
             for (int i = 0; i < messages; i++) {
                 window.add(producer.send(new ProducerRecord<>(topic, value)));
-                if (window.size() > Bench.WINDOW) {
+                if (window.size() > Work.WINDOW) {
                     window.remove().get();
                 }
             }
@@ -91,16 +88,21 @@ final class Apache {
         private final List<TopicPartition> partitions;
         long bytes;
 
-        Poll(String bootstrap, String topic) {
-            consumer = new KafkaConsumer<>(properties("bootstrap.servers", bootstrap, "auto.offset.reset", "earliest"),
-                    new ByteArrayDeserializer(), new ByteArrayDeserializer());
-            partitions = Bench.partitions(TopicPartition::new, topic);
-            consumer.assign(partitions);
+        Poll(Work work) {
+            Properties properties = new Properties();
+            properties.putAll(work.consumer());
+            consumer = new KafkaConsumer<>(properties, new ByteArrayDeserializer(), new ByteArrayDeserializer());
+            partitions = work.partitions(TopicPartition::new);
         }
 
         @Override
-        public void round(int messages) {
-            consumer.seekToBeginning(partitions);
+        public void ready() {
+            consumer.beginningOffsets(partitions);
+        }
+
+        @Override
+        public void run(int messages, Meter meter) {
+            consumer.assign(partitions);
             int seen = 0;
             while (seen < messages) {
                 ConsumerRecords<byte[], byte[]> batch = consumer.poll(WAIT);
@@ -108,6 +110,7 @@ final class Apache {
                     bytes += record.value().length + record.value()[0];
                 }
                 seen += batch.count();
+                meter.received(seen);
             }
         }
 

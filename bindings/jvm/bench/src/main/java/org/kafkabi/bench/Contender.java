@@ -1,9 +1,17 @@
 package org.kafkabi.bench;
 
-/** One client doing one kind of work, in rounds. */
-interface Contender extends AutoCloseable {
-    /** Sends or receives so many records, and returns when all are delivered or seen. */
-    void round(int messages) throws Exception;
+/** One client doing one kind of work, once: it is made, gets ready, does it, and is closed before another one begins. */
+public interface Contender extends AutoCloseable {
+    /** Connects, and does all else that only a new client has to do and wait for. */
+    void ready() throws Exception;
+
+    /**
+     * Sends or receives so many records, and returns when all are delivered or seen.
+     *
+     * @param meter to be told by who receives when the first records have come: what is waited for until then depends on
+     *     when a fetch happens to begin
+     */
+    void run(int messages, Meter meter) throws Exception;
 
     @Override
     void close();

@@ -10,6 +10,7 @@ import org.kafkabi.Producer;
 import org.kafkabi.Record;
 import org.kafkabi.RecordBatch;
 import org.kafkabi.RecordView;
+import org.kafkabi.TopicPartition;
 
 /** The contenders of this library. */
 final class Kafkabi {
@@ -23,10 +24,15 @@ final class Kafkabi {
         final byte[] value;
         int failures;
 
-        Sending(String bootstrap, String topic, int bytes) {
-            producer = new Producer(Config.of(bootstrap).set("linger.ms", Bench.LINGER_MS));
-            this.topic = topic;
-            value = Contender.payload(bytes);
+        Sending(Work work) {
+            producer = new Producer(Config.of(work.producer()));
+            topic = work.topic();
+            value = Contender.payload(work.bytes());
+        }
+
+        @Override
+        public void ready() throws Exception {
+            producer.send(Record.of(topic, null, value)).get();
         }
 
         void finish() {
@@ -43,12 +49,12 @@ final class Kafkabi {
     }
 
     static final class Callback extends Sending {
-        Callback(String bootstrap, String topic, int bytes) {
-            super(bootstrap, topic, bytes);
+        Callback(Work work) {
+            super(work);
         }
 
         @Override
-        public void round(int messages) {
+        public void run(int messages, Meter meter) {
             for (int i = 0; i < messages; i++) {
                 producer.send(Record.of(topic, null, value), (metadata, failure) -> failures += failure == null ? 0 : 1);
             }
@@ -57,16 +63,16 @@ final class Kafkabi {
     }
 
     static final class Futures extends Sending {
-        Futures(String bootstrap, String topic, int bytes) {
-            super(bootstrap, topic, bytes);
+        Futures(Work work) {
+            super(work);
         }
 
         @Override
-        public void round(int messages) throws Exception {
+        public void run(int messages, Meter meter) throws Exception {
             ArrayDeque<Future<?>> window = new ArrayDeque<>();
             for (int i = 0; i < messages; i++) {
                 window.add(producer.send(Record.of(topic, null, value)));
-                if (window.size() > Bench.WINDOW) {
+                if (window.size() > Work.WINDOW) {
                     window.remove().get();
                 }
             }
@@ -76,19 +82,26 @@ final class Kafkabi {
 
     abstract static class Reading implements Contender {
         final Consumer consumer;
+        private final List<TopicPartition> partitions;
         long bytes;
 
-        Reading(String bootstrap, String topic) {
-            consumer = new Consumer(Config.of(bootstrap).set("auto.offset.reset", "earliest"));
-            consumer.assign(Bench.partitions(org.kafkabi.TopicPartition::new, topic));
+        Reading(Work work) {
+            consumer = new Consumer(Config.of(work.consumer()));
+            partitions = work.partitions(TopicPartition::new);
         }
 
         @Override
-        public void round(int messages) {
-            consumer.seekToBeginning(List.of());
+        public void ready() {
+            consumer.beginningOffsets(partitions);
+        }
+
+        @Override
+        public void run(int messages, Meter meter) {
+            consumer.assign(partitions);
             int seen = 0;
             while (seen < messages) {
                 seen += pollOnce();
+                meter.received(seen);
             }
         }
 
@@ -101,8 +114,8 @@ final class Kafkabi {
     }
 
     static final class Poll extends Reading {
-        Poll(String bootstrap, String topic) {
-            super(bootstrap, topic);
+        Poll(Work work) {
+            super(work);
         }
 
         @Override
@@ -116,8 +129,8 @@ final class Kafkabi {
     }
 
     static final class Views extends Reading {
-        Views(String bootstrap, String topic) {
-            super(bootstrap, topic);
+        Views(Work work) {
+            super(work);
         }
 
         @Override

@@ -58,6 +58,37 @@ class EveryFunctionTest {
         closed.forEach((noun, handle) -> free(noun, handle));
     }
 
+    /** Open ones, of clients that work on afterwards. */
+    @Test
+    void openHandlesOfAnotherTypeGiveAStatus() throws Exception {
+        Map<String, Long> open = openHandles();
+        int called = 0;
+        for (Method function : functions()) {
+            for (Map.Entry<String, Long> entry : open.entrySet()) {
+                boolean foreign = !WITHOUT_HANDLE.contains(function.getName()) && !takes(function.getName(), entry.getKey())
+                        && !function.getName().contains("_" + entry.getKey());
+                if (!foreign) {
+                    continue;
+                }
+                Object status = call(function, entry.getValue());
+                if (function.getReturnType() == int.class) {
+                    assertTrue((int) status < -1000,
+                            function.getName() + " of a " + entry.getKey() + " gave " + status);
+                }
+                called++;
+            }
+        }
+        assertTrue(called > 500, "only " + called + " calls");
+        // Nothing was closed or freed by a function of another type.
+        assertEquals(0, KABI.kabi_producer_wake(open.get("producer"), 0));
+        assertEquals(0, KABI.kabi_consumer_wake(open.get("consumer"), 0));
+        set(open.get("config"), "client.id", "still there");
+        assertEquals(0, KABI.kabi_producer_close(open.get("producer"), 30_000, 0, 0));
+        assertEquals(0, KABI.kabi_consumer_close(open.get("consumer"), 30_000, 0));
+        assertEquals(0, KABI.kabi_admin_close(open.get("admin"), 30_000, 0));
+        open.forEach((noun, handle) -> free(noun, handle));
+    }
+
     @Test
     void closedAndFreedHandlesGiveAStatus() throws Exception {
         Map<String, Long> closed = closedHandles();
@@ -119,6 +150,14 @@ class EveryFunctionTest {
     }
 
     private Map<String, Long> closedHandles() {
+        Map<String, Long> handles = openHandles();
+        assertEquals(0, KABI.kabi_producer_close(handles.get("producer"), 30_000, 0, 0));
+        assertEquals(0, KABI.kabi_consumer_close(handles.get("consumer"), 30_000, 0));
+        assertEquals(0, KABI.kabi_admin_close(handles.get("admin"), 30_000, 0));
+        return handles;
+    }
+
+    private Map<String, Long> openHandles() {
         Map<String, Long> handles = new LinkedHashMap<>();
         assertEquals(0, KABI.kabi_config_new(Memory.address(out), 0));
         long config = out.getLong(0);
@@ -133,9 +172,6 @@ class EveryFunctionTest {
         handles.put("admin", out.getLong(0));
         assertEquals(0, KABI.kabi_cluster_new(1, Memory.address(out), 0));
         handles.put("cluster", out.getLong(0));
-        assertEquals(0, KABI.kabi_producer_close(handles.get("producer"), 30_000, 0, 0));
-        assertEquals(0, KABI.kabi_consumer_close(handles.get("consumer"), 30_000, 0));
-        assertEquals(0, KABI.kabi_admin_close(handles.get("admin"), 30_000, 0));
         return handles;
     }
 
