@@ -130,7 +130,7 @@ and their conditions."
   "Send what is packed, and go on after a full queue where it left off."
   (declare (type packing packing))
   (let ((core (packing-core packing)) (count (packing-count packing)))
-    (cffi:with-foreign-object (statuses :int32 count)
+    (with-memory (statuses (* 4 count))
       (let ((begin 0) (offset 0) (status kabi-ll:+status-interrupted+) (slice 0))
         (declare (type index begin offset) (type (signed-byte 32) status slice))
         (with-taken (nothing (when (packing-deliveries packing) (take-tokens packing)))

@@ -265,13 +265,14 @@ first with a small buffer and again with one that is large enough."
   (declare (type function function))
   (let ((size 512))
     (loop
-      (cffi:with-foreign-objects ((length :uint64) (buffer :uint8 size))
+      (cffi:with-foreign-object (length :uint64)
         (with-details (details)
-          (let ((status (funcall function buffer size length details)))
-            (unless (eql status kabi-ll:+status-buffer-too-small+)
-              (check-status status details)
-              (return (copy-out buffer (cffi:mem-ref length :uint64))))
-            (setf size (+ 1024 (cffi:mem-ref length :uint64)))))))))
+          (with-memory (buffer size)
+            (let ((status (funcall function buffer size length details)))
+              (unless (eql status kabi-ll:+status-buffer-too-small+)
+                (check-status status details)
+                (return (copy-out buffer (cffi:mem-ref length :uint64))))
+              (setf size (+ 1024 (cffi:mem-ref length :uint64))))))))))
 
 (defun foreign-string (function)
   "The text that FUNCTION writes in UTF-8, which is called as by FOREIGN-OCTETS."

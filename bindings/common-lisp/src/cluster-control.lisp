@@ -275,7 +275,7 @@ INJECT-ERRORS, or a number), :BROKER (its id) and :TIME (microseconds of the sys
   (let ((handle (cluster-open cluster 'requests)) (capacity 1024))
     (cffi:with-foreign-object (count :uint64)
       (loop
-        (cffi:with-foreign-pointer (requests (* capacity kabi-ll:+sizeof-request+))
+        (with-memory (requests (* capacity kabi-ll:+sizeof-request+))
           (with-details (details)
             (let ((status (kabi-ll:cluster-requests handle requests capacity count details)))
               (unless (eql status kabi-ll:+status-buffer-too-small+)

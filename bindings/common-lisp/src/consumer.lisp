@@ -28,6 +28,10 @@
   (handled 0 :type index)               ; how many the library was told of as handled,
   (place 0 :type index)                 ; where in the staging buffer the next one lies,
   (end 0 :type index)                   ; and where the last one ends
+  (pulling nil)                         ; true while a batch is fetched,
+  (moves 0 :type fixnum)                ; and how many moves keep that off: see moves.lisp
+  (taking nil)                          ; true while the thread that polls hands an entry out without the lock,
+  (dropping nil)                        ; and while another one looks at those that are staged: see TAKE-ENTRY
   (owed '() :type list)                 ; places to store once what was handed out is finished with: see WITHHOLD
   ;; The clock is looked at once in a while: see PACE.
   (stride 1 :type index)

@@ -48,6 +48,24 @@ NULL and 0 if it is NIL."
         (cffi:foreign-funcall "memcpy" :pointer data :pointer pointer :uint64 length :pointer)))
     octets))
 
+;;; ---- memory that is taken ----
+
+;;; malloc and free hold locks: an interrupt that unwinds through them leaves these taken for ever, so that every thread
+;;; stands still that allocates. CFFI's macros call both where a size is not known to the compiler.
+
+(defun allocate (size)
+  (kabi-ll:uninterrupted (cffi:foreign-alloc :uint8 :count (max 1 size))))
+
+(defun deallocate (pointer)
+  (kabi-ll:uninterrupted (cffi:foreign-free pointer))
+  nil)
+
+(defmacro with-memory ((pointer size) &body body)
+  "Bind POINTER to SIZE octets of foreign memory, aligned for everything, during BODY."
+  `(with-taken (,pointer (allocate ,size))
+       (progn ,@body)
+     (deallocate ,pointer)))
+
 ;;; ---- UTF-8 ----
 
 (defun encode-utf-8 (string)
@@ -116,7 +134,7 @@ NULL and 0 if it is NIL."
          (size (+ (* 8 count) (loop for text in octets sum (1+ (length text))))))
     (when (find-if (lambda (string) (find (code-char 0) string)) strings)
       (argument-error 'strings strings "texts without a NUL character in them"))
-    (cffi:with-foreign-pointer (memory (max 8 size))
+    (with-memory (memory size)
       (let ((place (* 8 count)))
         (loop for text in octets
               for index from 0
@@ -144,25 +162,28 @@ NULL and 0 if it is NIL."
   (process *process* :read-only t))
 
 (defun make-staging (size)
-  (let* ((pointer (cffi:foreign-alloc :uint8 :count size))
-         (staging (%make-staging pointer size))
-         (process *process*))
-    (finalize staging (lambda ()
-                        (when (eq process *process*) (cffi:foreign-free pointer))))
-    staging))
+  (kabi-ll:uninterrupted
+    (let* ((pointer (allocate size))
+           (staging (%make-staging pointer size))
+           (process *process*))
+      (finalize staging (lambda ()
+                          (when (eq process *process*) (deallocate pointer))))
+      staging)))
 
 (defun grow-staging (staging size used)
   "A staging buffer of at least SIZE octets with the first USED octets of STAGING, which is freed."
-  (let* ((new (make-staging (max size (* 2 (staging-size staging))))))
-    (cffi:foreign-funcall "memcpy" :pointer (staging-pointer new)
-                                   :pointer (staging-pointer staging) :uint64 used :pointer)
-    (free-staging staging)
-    new))
+  (kabi-ll:uninterrupted
+    (let ((new (make-staging (max size (* 2 (staging-size staging))))))
+      (cffi:foreign-funcall "memcpy" :pointer (staging-pointer new)
+                                     :pointer (staging-pointer staging) :uint64 used :pointer)
+      (free-staging staging)
+      new)))
 
 (defun free-staging (staging)
-  (trivial-garbage:cancel-finalization staging)
-  (when (eq (staging-process staging) *process*)
-    (cffi:foreign-free (staging-pointer staging)))
-  (setf (staging-size staging) 0
-        (staging-pointer staging) (cffi:null-pointer))
+  (kabi-ll:uninterrupted
+    (trivial-garbage:cancel-finalization staging)
+    (when (eq (staging-process staging) *process*)
+      (deallocate (staging-pointer staging)))
+    (setf (staging-size staging) 0
+          (staging-pointer staging) (cffi:null-pointer)))
   nil)

@@ -9,14 +9,17 @@
 of (topic . partition) and the offset after the last record that was handed out, or to which it was moved;
 NIL if neither has happened."
   (check-argument consumer consumer "a consumer")
-  (let* ((core (use consumer 'positions)) (staged (staged-offsets core)))
-    (change-places (core 'positions (chosen-places core partitions)) (pointer count details)
-      (if (zerop count)
-          0
-          (kabi-ll:consumer-position (core-handle core) pointer count details))
-      (lambda (place)
-        (let ((key (place-key place)))
-          (cons key (or (cdr (assoc key staged :test #'equal)) (place-known-offset place))))))))
+  (let* ((core (use consumer 'positions)) (places (chosen-places core partitions)))
+    ;; Nothing is staged between the two looks.
+    (moving (core)
+      (let ((staged (staged-offsets core)))
+        (change-places (core 'positions places) (pointer count details)
+          (if (zerop count)
+              0
+              (kabi-ll:consumer-position (core-handle core) pointer count details))
+          (lambda (place)
+            (let ((key (place-key place)))
+              (cons key (or (cdr (assoc key staged :test #'equal)) (place-known-offset place))))))))))
 
 (defun seek-places (core operation places timeout)
   "Move to the offsets of PLACES. Return places with the offsets that were moved to."
@@ -24,9 +27,9 @@ NIL if neither has happened."
     (when later (begin-later core later))
     (when now
       (tell-handled core)
-      (ask-places (core operation now timeout) (pointer count left details)
+      (move-places (core operation now timeout) (pointer count left details)
         (kabi-ll:consumer-seek (core-handle core) pointer count left details)
-        (lambda (place) (drop-staged core (list place)) (place-key place))))
+        #'place-key))
     nil))
 
 (defun seek (consumer offsets &key (timeout +ask-timeout+))
@@ -80,11 +83,9 @@ milliseconds since 1970, or one such number for all partitions that are assigned
                      (time-places times 'times))))
     (when places
       (tell-handled core)
-      (ask-places (core 'seek-to-times places timeout) (pointer count left details)
+      (move-places (core 'seek-to-times places timeout) (pointer count left details)
         (kabi-ll:consumer-seek-to-times (core-handle core) pointer count left details)
-        (lambda (place)
-          (drop-staged core (list place))
-          (cons (place-key place) (offset-designator (place-offset place))))))))
+        (lambda (place) (cons (place-key place) (offset-designator (place-offset place))))))))
 
 ;;; ---- commits ----
 
@@ -198,20 +199,20 @@ assigned; the others are stored, and its GOODIES."
         (let ((status (kabi-ll:consumer-committed (core-handle core) pointer count (left deadline)
                                                   (first bytes) (second bytes) used details)))
           (unless (eql status kabi-ll:+status-buffer-too-small+) (return status))
-          (cffi:foreign-free (first bytes))
+          (deallocate (first bytes))
           (setf (second bytes) (+ 1024 (cffi:mem-ref used :uint64))
-                (first bytes) (cffi:foreign-alloc :uint8 :count (second bytes))))))))
+                (first bytes) (allocate (second bytes))))))))
 
 (defun ask-committed (core places timeout patience)
   "On a thread of the pool: the places with what is committed, and the condition or NIL."
-  (let ((bytes (list (cffi:foreign-alloc :uint8 :count 4096) 4096)))
+  (let ((bytes (list (allocate 4096) 4096)))
     (unwind-protect
          (call-with-outcome core 'committed places
                             (lambda (pointer count details)
                               (patiently core timeout patience
                                          (lambda (left)
                                            (call-committed core pointer count left details bytes)))))
-      (cffi:foreign-free (first bytes)))))
+      (deallocate (first bytes)))))
 
 (defun committed (consumer partitions &key (timeout +ask-timeout+))
   "What the group has committed for PARTITIONS, a sequence of (topic . partition) or T for all that are
@@ -296,7 +297,7 @@ neither a position nor a commit. Leaders and coordinator are asked, and waited f
 
 (defun ask-lag (core places timeout patience)
   (let ((count (length places)))
-    (cffi:with-foreign-object (lags :int64 count)
+    (with-memory (lags (* 8 count))
       (with-details (details)
         (with-places (pointer count places)
           (check-status (patiently core timeout patience

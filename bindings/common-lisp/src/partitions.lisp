@@ -146,12 +146,10 @@ metadata); a record, or a sequence of records, of which the offsets after the la
   (dolist (place places places)
     (setf (place-number place) (topic-number core (place-topic place)))))
 
-(defun write-places (pointer places)
-  "Write PLACES as an array. Return the memory of their metadata, to be freed by the caller."
-  (let* ((size (loop for place in places sum (length (place-metadata place))))
-         (bytes (cffi:foreign-alloc :uint8 :count (1+ size)))
-         (next bytes))
-    (dolist (place places bytes)
+(defun write-places (pointer places bytes)
+  "Write PLACES as an array at POINTER, and their metadata to BYTES."
+  (let ((next bytes))
+    (dolist (place places)
       (let ((metadata (place-metadata place)))
         (setf (kabi-ll:partition-topic pointer) (place-number place)
               (kabi-ll:partition-partition pointer) (place-partition place)
@@ -169,13 +167,11 @@ metadata); a record, or a sequence of records, of which the offsets after the la
 (defun call-with-places (places function)
   "Call FUNCTION with the address of an array of PLACES and their number."
   (declare (type function function))
-  (let ((count (length places)) (bytes nil))
-    (cffi:with-foreign-pointer (pointer (max 8 (* count kabi-ll:+sizeof-partition+)))
-      (unwind-protect
-           (progn
-             (setf bytes (write-places pointer places))
-             (funcall function (if (zerop count) (cffi:null-pointer) pointer) count))
-        (when bytes (cffi:foreign-free bytes))))))
+  (let ((count (length places)))
+    (with-memory (pointer (* count kabi-ll:+sizeof-partition+))
+      (with-memory (bytes (loop for place in places sum (length (place-metadata place))))
+        (write-places pointer places bytes)
+        (funcall function (if (zerop count) (cffi:null-pointer) pointer) count)))))
 
 (defmacro with-places ((pointer count places) &body body)
   `(call-with-places ,places (lambda (,pointer ,count) ,@body)))
@@ -203,7 +199,7 @@ details, first with a small array and again with one that is large enough."
   (declare (type function function))
   (let ((capacity 32))
     (loop
-      (cffi:with-foreign-pointer (pointer (* capacity kabi-ll:+sizeof-partition+))
+      (with-memory (pointer (* capacity kabi-ll:+sizeof-partition+))
         (cffi:with-foreign-object (count :uint64)
           (with-details (details)
             (let ((status (funcall function pointer capacity count details)))

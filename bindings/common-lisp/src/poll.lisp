@@ -124,9 +124,10 @@ an ARGUMENT-ERROR for one that this consumer did not give, a copy, or one that M
           (consumer-end core) 0)))
 
 (defun poll-packed (core slice info details)
-  "One call; +STATUS-TIMED-OUT+ if it gave no record. The batch is noted before an interrupt can come."
+  "One call; +STATUS-TIMED-OUT+ if it gave no record. The batch is noted before an interrupt or a move can come."
   (declare (type consumer-core core))
-  (kabi-ll:uninterrupted
+  (let-moves-pass core slice)
+  (pulling (core kabi-ll:+status-timed-out+)
     (unless (zerop (consumer-count core)) (forget-batch core))
     (let* ((staging (consumer-staging core))
            (status (kabi-ll:consumer-poll-packed (core-handle core) +poll-records+ slice
@@ -168,12 +169,16 @@ some, NIL if the time is over."
   (let ((place (gensym "PLACE")) (client (gensym "CORE")))
     `(let ((,client ,core))
        (with-short-lock ((meeting-lock ,client))
+         (with-full-barrier ((setf (consumer-dropping ,client) t))
+           (loop while (consumer-taking ,client) do (give-way))
+           nil)
          (loop with ,place of-type index = (consumer-place ,client)
                while (< ,place (consumer-end ,client))
                do (let ((,entry (entry-at ,client ,place)))
                     (incf ,place (kabi-ll:packed-size ,entry))
                     (unless (eql (kabi-ll:packed-code ,entry) +dropped+)
-                      ,@body)))))))
+                      ,@body)))
+         (setf (consumer-dropping ,client) nil)))))
 
 (defun same-partition-p (place other)
   (and (eql (place-number place) (place-number other))
@@ -260,9 +265,16 @@ the last."
     copy))
 
 (defun seek-back (core place offset)
-  (ask-places (core 'pause (list (place-at place offset)) +ask-timeout+) (pointer count left details)
-    (kabi-ll:consumer-seek (core-handle core) pointer count left details)
-    #'place-key))
+  "On a thread of the pool. Nobody cuts it short: the records are dropped already."
+  (let ((patience (list t)))
+    (multiple-value-bind (after condition)
+        (call-with-outcome core 'pause (list (place-at place offset))
+                           (lambda (pointer count details)
+                             (patiently core +ask-timeout+ patience
+                                        (lambda (left)
+                                          (kabi-ll:consumer-seek (core-handle core) pointer count left
+                                                                 details)))))
+      (settle-places 'pause condition after #'place-key))))
 
 (defun store-places (core places)
   (with-places (pointer count places)
@@ -364,9 +376,9 @@ batch's and 10 of its place in that, which is below +POLL-RECORDS+."
           (kept-value record) (deserialized-value core (kept-value-octets record))))
   record)
 
-(defun entry-condition (core pointer)
-  "What an entry that is no record tells about its partition."
-  (let ((code (kabi-ll:packed-code pointer)) (length (kabi-ll:packed-value-length pointer)))
+(defun entry-condition (core pointer code)
+  "What an entry with CODE, which is no record, tells about its partition."
+  (let ((length (kabi-ll:packed-value-length pointer)))
     (make-status-condition
      code 0 'partition-error
      (if (plusp length)
@@ -386,20 +398,58 @@ batch's and 10 of its place in that, which is below +POLL-RECORDS+."
           (consumer-place core) (+ (consumer-place core) (kabi-ll:packed-size pointer)))))
 
 (defun entry-in-hand (core)
-  "The address of the entry that is to be handed out next, after NEXT-ENTRY-P. It is not NEXT-ENTRY-P that gives it:
+  "The address of the entry that is to be handed out next, after NEXT-CODE. It is not NEXT-CODE that gives it:
 a pointer that a function gives is allocated."
   (declare (type consumer-core core))
   (entry-at core (consumer-place core)))
 
-(defun next-entry-p (core timeout)
-  "True if there is an entry to be handed out next, false if the time is over."
+(defun take-entry-with-lock (core)
+  (declare (type consumer-core core))
+  (with-short-lock ((meeting-lock core))
+    (unless (eql (kabi-ll:packed-code (entry-in-hand core)) +dropped+)
+      (advance core (entry-in-hand core))
+      t)))
+
+(declaim (inline take-entry))
+(defun take-entry (core)
+  "Hand out the entry that comes next, and return true, unless another thread has dropped it meanwhile. An entry is either
+handed out or dropped, so that a pause knows where it has to go back to. The lock would cost more than all else: it is
+taken only while another thread looks at what is staged, which then waits until nothing is being taken without it."
+  (declare (type consumer-core core) (optimize speed))
+  (kabi-ll:uninterrupted
+    (with-full-barrier ((setf (consumer-taking core) t))
+      (cond ((consumer-dropping core)
+             (setf (consumer-taking core) nil)
+             (take-entry-with-lock core))
+            ((eql (kabi-ll:packed-code (entry-in-hand core)) +dropped+)
+             (setf (consumer-taking core) nil))
+            (t (let ((place (consumer-place core)))
+                 (setf (consumer-next core) (1+ (consumer-next core))
+                       (consumer-place core) (+ place (kabi-ll:packed-size (entry-at core place))))
+                 (write-barrier)
+                 (setf (consumer-taking core) nil)
+                 t)))
+      (take-entry-with-lock core))))
+
+(defun skip-dropped (core)
+  "Go on after the dropped entries that come next. With the lock held: who drops some is done with all of them then, so
+that none of those after is handed out."
+  (declare (type consumer-core core))
+  (with-short-lock ((meeting-lock core))
+    (loop while (and (< (consumer-place core) (consumer-end core))
+                     (eql (kabi-ll:packed-code (entry-in-hand core)) +dropped+))
+          do (advance core (entry-in-hand core)))))
+
+(defun next-code (core timeout)
+  "The code of the entry that is to be handed out next, 0 of a record, or NIL if the time is over. The caller goes by it,
+and does not read it again: another thread may drop the entry until TAKE-ENTRY."
   (declare (type consumer-core core) (type milliseconds timeout) (optimize speed))
   (loop
     (cond ((< (consumer-place core) (consumer-end core))
-           (let ((pointer (entry-in-hand core)))
-             (unless (eql (kabi-ll:packed-code pointer) +dropped+)
-               (return t))
-             (advance core pointer)))
+           (let ((code (kabi-ll:packed-code (entry-in-hand core))))
+             (declare (type (signed-byte 32) code))
+             (unless (eql code +dropped+) (return code)))
+           (skip-dropped core))
           ((not (next-batch core timeout)) (return nil)))))
 
 (defun poll (consumer &key (timeout -1))
@@ -415,12 +465,13 @@ the restart STORE-FUNCTION; after one the next poll goes on with the record that
     (with-poll (core 'poll)
       (finish-all core)
       (pace core)
-      (when (next-entry-p core timeout)
-        (let ((pointer (entry-in-hand core)))
-          (if (zerop (kabi-ll:packed-code pointer))
+      (loop
+        (let ((code (or (next-code core timeout) (return nil)))
+              (pointer (entry-in-hand core)))
+          (if (eql code 0)
               (let ((record (unpack core pointer (ticket core))))
-                (advance core pointer)
-                (if (serdes-p core) (deserialize core record) record))
-              (let ((condition (entry-condition core pointer)))
-                (advance core pointer)
-                (error condition))))))))
+                (when (take-entry core)
+                  (return (if (serdes-p core) (deserialize core record) record))))
+              (let ((condition (entry-condition core pointer code)))
+                (when (take-entry core)
+                  (error condition)))))))))

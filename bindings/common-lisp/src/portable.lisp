@@ -105,6 +105,20 @@ their looks. Only a note for the compiler on x86-64."
   "What this thread reads after is at least as new as what it read before."
   #+sbcl '(sb-thread:barrier (:read)))
 
+(defmacro with-full-barrier ((first) then otherwise)
+  "Evaluate FIRST, which writes, and THEN, which reads what others write, in this order for all threads. Where there is no
+way to say that, evaluate OTHERWISE alone."
+  (declare (ignorable first then otherwise))
+  #+sbcl `(progn ,first
+                 (sb-thread:barrier (:memory))
+                 ,then)
+  #-sbcl otherwise)
+
+(defun give-way ()
+  "Let other threads run."
+  #+sbcl (sb-thread:thread-yield)
+  #-sbcl (thread-call thread-yield))
+
 ;;; ---- threads ----
 
 (defun spawn (name function)

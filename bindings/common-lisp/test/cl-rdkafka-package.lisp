@@ -97,6 +97,12 @@
 (test every-exported-symbol-is-used-by-a-test-that-is-listed
   (is (null (kafkabi/test::unlisted-exports '#:cl-rdkafka "kafkabi/cl-rdkafka-test"))))
 
+(test only-exported-names-are-listed
+  (is (= (count-if (lambda (line) (eql 0 (search "| `" line)))
+                   (uiop:read-file-lines (kafkabi/test::exports-file) :external-format :utf-8))
+         (+ (length (kafkabi/test::external-symbols '#:kafkabi)) (length (kafkabi/test::external-symbols '#:cl-rdkafka))))
+      "WRITE-EXPORTS is to be called"))
+
 (test the-low-level-package-has-every-code
   (dolist (status kabi-ll:*statuses*)
     (destructuring-bind (code keyword localp text) status

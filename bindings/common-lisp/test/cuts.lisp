@@ -12,9 +12,20 @@
       (bordeaux-threads:timeout () :timed-out)
       (error (condition) condition))))
 
+(defparameter *bound* 100 "Milliseconds within which a call that waits is to be unwound.")
+
+(defun unwinds-in-time-p (function)
+  "True if a call that waits was unwound in time, which is the median's of several, as machines stall: a few more where
+others run beside."
+  (let ((*unwindings* '()))
+    (loop for count from 1 to 15
+          do (is (eq :cut (cut-short function)))
+          thereis (and (oddp count) (> count 2) (< (median *unwindings*) *bound*)))))
+
 (defmacro cut-both-ways (&body call)
-  "CALL, which would wait for ever, ends by an interrupt that throws and by a time-out."
+  "CALL, which would wait for ever, ends by an interrupt that throws, in time, and by a time-out."
   `(flet ((call () ,@call))
+     (is-true (unwinds-in-time-p #'call) "~S was not unwound in time" ',call)
      (is (eq :cut (cut-short #'call)) "~S was not cut by an interrupt" ',call)
      (is (eq :timed-out (timed-out #'call)) "~S was not cut by a time-out" ',call)))
 
@@ -123,3 +134,67 @@
     (kabi:create-topic away "topic")
     (kabi:broker-down away)
     (cut-both-ways (kabi:partition-records away "topic" 0 :timeout -1))))
+
+(test the-rest-of-what-waits-can-be-cut-short
+  (kabi:with-cluster (away)
+    (kabi:create-topic away "topic")
+    (let ((consumer (kabi:make-consumer :conf (list :bootstrap-servers (kabi:bootstrap-servers away)
+                                                    :group-id "group" :session-timeout-ms 6000)))
+          (producer (kabi:make-producer :conf (list :bootstrap-servers (kabi:bootstrap-servers away)
+                                                    :queue-buffering-max-messages 1)
+                                        :drain :caller)))
+      (kabi:broker-down away)
+      ;; Where it begins is not known, so that a seek has to wait.
+      (kabi:assign consumer '(("topic" . 0)))
+      (cut-both-ways (kabi:seek-to-beginning consumer t :timeout -1))
+      (cut-both-ways (kabi:seek-to-end consumer t :timeout -1))
+      (cut-both-ways (kabi:seek consumer '((("topic" . 0) . 5)) :timeout -1))
+      (let ((future (kabi:send producer "topic" "value")))
+        (cut-both-ways (kabi:wait-all (list future)))
+        (cut-both-ways (kabi:value (kabi:then future #'list)))
+        (cut-both-ways (kabi:flush producer))
+        (cut-both-ways (kabi:send producer "topic" "value" :headers '(("h" . "v")) :timeout -1))
+        (cut-both-ways (loop (kabi:serve producer :timeout -1))))
+      (kabi:broker-up away)
+      (is (kabi:assignment consumer))
+      (is (null (kabi:seek-to-beginning consumer t :timeout *long*)))
+      (is (eql 0 (kabi:flush producer :timeout *long*)))
+      (kabi:close consumer :timeout *long*)
+      (kabi:close producer :timeout *long*))))
+
+(test a-transaction-around-a-body-can-be-cut-short
+  (kabi:with-cluster (away)
+    (kabi:create-topic away "topic")
+    (let ((producer (kabi:make-producer :conf (list :bootstrap-servers (kabi:bootstrap-servers away)
+                                                    :transactional-id "id"))))
+      (kabi:initialize-transactions producer :timeout *long*)
+      ;; In the body: it is aborted, and the next one begins.
+      (let ((waiting (make-instance 'kabi:cluster)))
+        (unwind-protect
+             (kabi:with-consumer (consumer :conf (list :bootstrap-servers (kabi:bootstrap-servers waiting)))
+               (cut-both-ways (kabi:with-transaction (producer)
+                                (kabi:send producer "topic" "value")
+                                (kabi:poll consumer))))
+          (kabi:close waiting)))
+      ;; In the commit. What is left of it then waits for nothing that it is not given.
+      (is (eq :cut (cut-short (lambda ()
+                                (kabi:with-transaction (producer :timeout 500)
+                                  (kabi:value (kabi:send producer "topic" "value") :timeout *long*)
+                                  (kabi:broker-down away))))))
+      (kabi:broker-up away)
+      (kabi:close producer :timeout *long*))))
+
+(test a-clusters-close-can-be-cut-at-any-moment
+  (dotimes (number 20)
+    (let ((cluster (kabi:make-cluster)))
+      (let* ((begun nil)
+             (thread (bordeaux-threads:make-thread
+                      (lambda ()
+                        (catch 'cut
+                          (setf begun t)
+                          (kabi:close cluster))))))
+        (loop until begun)
+        (ignore-errors (bordeaux-threads:interrupt-thread thread (lambda () (ignore-errors (throw 'cut nil)))))
+        (is-true (await (lambda () (not (bordeaux-threads:thread-alive-p thread))))))
+      (kabi:close cluster)
+      (is (typep (condition-of (kabi:broker-down cluster)) 'kabi:closed-error)))))

@@ -61,7 +61,7 @@
         for result = (funcall function)
         when result return result
         while (< (get-internal-real-time) end)
-        do (sleep 0.01)))
+        do (sleep 0.001)))
 
 (defun in-thread (function)
   "Start a thread that calls FUNCTION, and return a function that waits for its values."
@@ -80,10 +80,43 @@
 
 ;;; ---- running ----
 
-(defun run-all (&optional (suite 'kafkabi))
-  "Run the tests, print a line for each that fails and the counts, and return true if none did."
-  (let* ((results (unwind-protect
-                       (let ((fiveam:*print-names* t)) (fiveam:run suite))
+(defvar *times* '() "(seconds . name) of each test that has run.")
+
+(defmethod fiveam::%run :around ((test fiveam::test-case))
+  (let ((begun (get-internal-real-time)))
+    (multiple-value-prog1 (call-next-method)
+      (push (cons (/ (- (get-internal-real-time) begun) internal-time-units-per-second) (fiveam::name test))
+            *times*))))
+
+(defun print-slowest (count)
+  "Print a line for each of the COUNT tests that took longest, and one for all."
+  (loop for (seconds . name) in (sort (copy-list *times*) #'> :key #'car)
+        repeat count
+        do (format t "~&~6,1F s ~(~A~)~%" seconds name))
+  (format t "~&~6,1F s for ~D tests~%" (reduce #'+ *times* :key #'car) (length *times*)))
+
+(defun test-names (suite)
+  "The names of all tests of SUITE, in order."
+  (let ((bundle (fiveam:get-test suite)))
+    (if (typep bundle 'fiveam::test-suite)
+        (loop for name being the hash-keys of (fiveam::tests bundle)
+              append (test-names name))
+        (list suite))))
+
+(defun part-of (names part parts)
+  "Every so manieth of NAMES, in an order that is the same in every process: that of a hash-table is not."
+  (loop for name in (sort (copy-list names) #'string< :key (lambda (name)
+                                                            (format nil "~A ~A" name (symbol-package name))))
+        for number from 0
+        when (= (1- part) (mod number parts)) collect name))
+
+(defun run-all (&key (suite 'kafkabi) (part 1) (parts 1))
+  "Run the tests, or the given part of them, print a line for each that fails, the slowest and the counts, and return
+true if none failed."
+  (let* ((names (part-of (test-names suite) part parts))
+         (results (unwind-protect
+                       (let ((fiveam:*print-names* t))
+                         (loop for name in names append (fiveam:run name)))
                     (when *cluster*
                       (kabi:close *cluster*)
                       (setf *cluster* nil))))
@@ -93,5 +126,6 @@
       (unless (typep result 'fiveam::test-passed)
         (format t "~&~:[FAILED~;SKIPPED~] ~A: ~A~%" (typep result 'fiveam::test-skipped)
                 (fiveam::name (fiveam::test-case result)) (fiveam::reason result))))
+    (print-slowest 15)
     (format t "~&~D passed, ~D failed~%" (- (length results) (length failed)) (length failed))
     (and results (null failed))))

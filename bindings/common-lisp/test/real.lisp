@@ -20,7 +20,8 @@
 (defun real-conf (&rest properties)
   (list* :bootstrap-servers (real-servers) properties))
 
-(defvar *run* (format nil "~36R" (get-universal-time)) "Keeps the names of this run apart: brokers live on.")
+(defvar *run* (format nil "~36R-~36R" (get-universal-time) (cffi:foreign-funcall "getpid" :int))
+  "Keeps the names of this process apart: brokers live on, and other processes test on them.")
 
 (defun real-name (what)
   (format nil "lisp-~A-~A" (fresh what) *run*))
@@ -197,6 +198,36 @@
       (is (eql (getf (getf cluster :controller) :id) (kabi:controller-id producer)))
       (is (= 1 (length (getf cluster :brokers))))
       (is (member :describe (getf cluster :authorized-operations))))))
+
+(defun set-quota (client change)
+  "Change how many octets a second a client of that name may send: a broker that is to slow it down."
+  (uiop:run-program (list (uiop:getenv "KABI_KAFKA_BROKER") "tool" "single" "org.apache.kafka.tools.ConfigCommand"
+                          "--alter" "--entity-type" "clients" "--entity-name" client
+                          (first change) (second change))
+                    :error-output :interactive))
+
+(real-test throttling-is-told-and-can-be-left
+  (let ((client (real-name "slow")) (topic (real-name "slow")) (told '()) (leave t))
+    (set-quota client '("--add-config" "producer_byte_rate=20000"))
+    (unwind-protect
+         (kabi:with-producer (producer :conf (real-conf :client-id client :linger-ms 0) :drain :caller
+                                       :on-throttle (lambda (producer broker id milliseconds)
+                                                      (declare (ignore producer))
+                                                      (push (list broker id milliseconds) told)
+                                                      (when (and leave (plusp milliseconds))
+                                                        (setf leave nil)
+                                                        (throw 'exit :left))))
+           (is (eq :left (catch 'exit
+                           (loop repeat 600
+                                 do (kabi:value (kabi:send producer topic (make-array 20000 :initial-element 120))
+                                                :timeout 60000)
+                                    (kabi:serve producer)))))
+           (destructuring-bind (broker id milliseconds) (first told)
+             (is (search "127.0.0.1:" broker))
+             (is (eql 1 id))
+             (is (plusp milliseconds)))
+           (is-true (kabi:value (kabi:send producer topic "value") :timeout 60000)))
+      (set-quota client '("--delete-config" "producer_byte_rate")))))
 
 (real-test configurations-on-a-broker
   (with-real-admin (admin)

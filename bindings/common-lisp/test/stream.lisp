@@ -289,6 +289,29 @@
                'kabi:closed-error))
     (is (eql 5 (committed-offset conf topic)))))
 
+;; librdkafka asks the broker at the topic's end, and that answers after fetch.wait.max.ms: till then a seek waits.
+(test a-close-beside-a-poll-gives-no-record-twice
+  (let ((topic (fill-topic 400)))
+    (dolist (poll (list (lambda (consumer) (list (kabi:poll consumer :timeout *long*)))
+                        (lambda (consumer) (coerce (kabi:poll-batch consumer :timeout *long* :limit 3) 'list))))
+      (dotimes (round 10)
+        (let* ((consumer (kabi:make-consumer :conf (reader-conf :fetch-wait-max-ms 5))) (offsets '()) (turns 0)
+               (polls (progn
+                        (kabi:assign consumer (list (cons (tp topic) :beginning)))
+                        (in-thread (lambda ()
+                                     (condition-of
+                                       (loop (dolist (record (funcall poll consumer))
+                                               (push (kabi:offset record) offsets)
+                                               (when (= (kabi:offset record) 399)
+                                                 (kabi:seek-to-beginning consumer t)
+                                                 (incf turns)
+                                                 (setf offsets '()))))))))))
+          (is-true (await (lambda () (> turns 1))))
+          (sleep (random 0.01))
+          (kabi:close consumer :timeout *long*)
+          (is (typep (funcall polls) 'kabi:closed-error))
+          (is (equal (loop for offset from 0 repeat (length offsets) collect offset) (reverse offsets))))))))
+
 (test polls-commit-what-came-before-the-last
   (let ((topic (fill-topic 10)))
     (is (eql 3 (committing (consumer topic (reader-conf)) (next-values consumer 4))))
