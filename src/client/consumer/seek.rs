@@ -190,9 +190,16 @@ impl Core {
             let code = if self.client.is_locating(&entry.name, p.key.1) {
                 KABI_STATUS_STATE
             } else {
-                self.client
-                    .seek(&mut list, slice.max(Duration::from_millis(1)))?;
-                list.iter().next().map_or(KABI_STATUS_OK, |e| e.code())
+                match self
+                    .client
+                    .seek(&mut list, slice.max(Duration::from_millis(1)))
+                {
+                    // The slice was too short for librdkafka's thread; asked once more it goes to the same place.
+                    Err(error) if error.code == KABI_STATUS_TIMED_OUT => error.code,
+                    outcome => {
+                        outcome.map(|()| list.iter().next().map_or(KABI_STATUS_OK, |e| e.code()))?
+                    }
+                }
             };
             match code {
                 KABI_STATUS_OK => return Ok(()),
