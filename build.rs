@@ -6,7 +6,7 @@ use std::{env, fs};
 /// The file that holds the ABI's version; the soname's number is read from it.
 const VERSION_SOURCE: &str = "src/record/library.rs";
 
-/// What librdkafka's public header does not tell, read by its internal ones.
+/// What librdkafka's public header does not tell or let mend, by its internal ones.
 const INSIDE_SOURCE: &str = "src/rd/inside.c";
 
 fn main() {

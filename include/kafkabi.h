@@ -1484,13 +1484,14 @@ kabi_status_t kabi_consumer_unsubscribe(kabi_consumer_t *consumer,
  * handled any more, and whose pauses end. A count of 0 reads nothing.
  *
  * A topic that the user may not see is told by an error event with KABI_STATUS_TOPIC_AUTHORIZATION_FAILED,
- * after a second or so; its records come once it is allowed. Without a group no coordinator is asked.
+ * after a second or so; its records come once it is allowed. Without a group no coordinator is asked,
+ * unless auto.offset.reset is error.
  *
- * Waits, where a partition's leader was asked for its beginning or end, for the answer.
+ * Waits up to a second where a leader was asked for the beginning or end of a partition that was assigned
+ * before, since a late answer would move it.
  *
  * Errors: KABI_STATUS_STATE while topics are subscribed to, KABI_STATUS_REENTERED inside a handler of an
- * assignment change, KABI_STATUS_INTERRUPTED by a wake; KABI_STATUS_TIMED_OUT if that answer does not come
- * within 5 seconds: nothing has changed, do it again later.
+ * assignment change.
  *
  * May be NULL: partitions.
  */
@@ -2321,8 +2322,7 @@ kabi_status_t kabi_consumer_incremental_assign(kabi_consumer_t *consumer,
  * Waits as kabi_consumer_assign() does.
  *
  * Errors: KABI_STATUS_STATE for a partition that is not assigned, or while topics are subscribed to;
- * KABI_STATUS_REENTERED inside a handler of an assignment change; KABI_STATUS_INTERRUPTED and
- * KABI_STATUS_TIMED_OUT as there.
+ * KABI_STATUS_REENTERED inside a handler of an assignment change.
  *
  * May be NULL: partitions.
  */
@@ -2595,7 +2595,9 @@ kabi_status_t kabi_consumer_lag(kabi_consumer_t *consumer,
  *
  * What earlier polls handed out counts as handled from here on, unless the property kafkabi.handled is
  * explicit. Handlers of events that wait run inside, on this thread. End of a partition (with the property
- * enable.partition.eof) and a partition's errors come as entries whose `code` is not 0.
+ * enable.partition.eof) and a partition's errors come as entries whose `code` is not 0, and so do errors of
+ * no partition that concern reading, with the topic -1; passing ones, such as a coordinator that moves, are
+ * events of the kind KABI_EVENT_ERROR instead.
  *
  * Changes of the assignment that the group decides happen inside, before any record of the new assignment;
  * no record of a partition that was taken away comes after. A handler of KABI_EVENT_ASSIGNMENT meets each

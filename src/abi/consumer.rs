@@ -164,13 +164,14 @@ pub unsafe extern "C" fn kabi_consumer_unsubscribe(
 /// handled any more, and whose pauses end. A count of 0 reads nothing.
 ///
 /// A topic that the user may not see is told by an error event with KABI_STATUS_TOPIC_AUTHORIZATION_FAILED,
-/// after a second or so; its records come once it is allowed. Without a group no coordinator is asked.
+/// after a second or so; its records come once it is allowed. Without a group no coordinator is asked,
+/// unless auto.offset.reset is error.
 ///
-/// Waits, where a partition's leader was asked for its beginning or end, for the answer.
+/// Waits up to a second where a leader was asked for the beginning or end of a partition that was assigned
+/// before, since a late answer would move it.
 ///
 /// Errors: KABI_STATUS_STATE while topics are subscribed to, KABI_STATUS_REENTERED inside a handler of an
-/// assignment change, KABI_STATUS_INTERRUPTED by a wake; KABI_STATUS_TIMED_OUT if that answer does not come
-/// within 5 seconds: nothing has changed, do it again later.
+/// assignment change.
 ///
 /// @nullable partitions
 #[no_mangle]

@@ -44,8 +44,7 @@ pub unsafe extern "C" fn kabi_consumer_incremental_assign(
 /// Waits as kabi_consumer_assign() does.
 ///
 /// Errors: KABI_STATUS_STATE for a partition that is not assigned, or while topics are subscribed to;
-/// KABI_STATUS_REENTERED inside a handler of an assignment change; KABI_STATUS_INTERRUPTED and
-/// KABI_STATUS_TIMED_OUT as there.
+/// KABI_STATUS_REENTERED inside a handler of an assignment change.
 ///
 /// @nullable partitions
 #[no_mangle]

@@ -33,7 +33,9 @@ fn dispatch(always: &Always) -> Result<()> {
 ///
 /// What earlier polls handed out counts as handled from here on, unless the property kafkabi.handled is
 /// explicit. Handlers of events that wait run inside, on this thread. End of a partition (with the property
-/// enable.partition.eof) and a partition's errors come as entries whose `code` is not 0.
+/// enable.partition.eof) and a partition's errors come as entries whose `code` is not 0, and so do errors of
+/// no partition that concern reading, with the topic -1; passing ones, such as a coordinator that moves, are
+/// events of the kind KABI_EVENT_ERROR instead.
 ///
 /// Changes of the assignment that the group decides happen inside, before any record of the new assignment;
 /// no record of a partition that was taken away comes after. A handler of KABI_EVENT_ASSIGNMENT meets each

@@ -340,16 +340,6 @@ impl Client {
         })
     }
 
-    /// Whether a partition that is assigned has not begun to be read or located.
-    pub fn is_unstarted(&self, topic: &str, partition: i32) -> bool {
-        c_string(topic, "the topic name").is_ok_and(|name| {
-            // SAFETY: the client is alive, the name terminated.
-            unsafe {
-                sys::kafkabi_inside_is_unstarted(self.as_ptr(), name.as_ptr(), partition) != 0
-            }
-        })
-    }
-
     /// Has the group's coordinator asked again where assigned partitions begin that have not begun.
     pub fn ask_committed_again(&self) {
         // SAFETY: the client is alive and a consumer; what is queued goes with it.

@@ -1,4 +1,4 @@
-/* What is known inside librdkafka and asked for too dearly from outside. */
+/* What is known inside librdkafka and asked for too dearly from outside, and what has to be mended there. */
 #include "rdkafka_int.h"
 
 /* Whether a message may have headers. rd_kafka_message_headers() makes a parsing buffer for each consumed message to find that it
@@ -33,11 +33,6 @@ int kafkabi_inside_is_locating(rd_kafka_t *rk, const char *topic, int32_t partit
   return fetch_state(rk, topic, partition) == RD_KAFKA_TOPPAR_FETCH_OFFSET_QUERY || kafkabi_inside_is_asked(rk, topic, partition);
 }
 
-/* Assigned, it has not begun: the group's coordinator is asked where to, or was. */
-int kafkabi_inside_is_unstarted(rd_kafka_t *rk, const char *topic, int32_t partition) {
-  return !RD_KAFKA_TOPPAR_FETCH_IS_STARTED(fetch_state(rk, topic, partition));
-}
-
 /* On librdkafka's main thread, which the assignment belongs to. */
 static rd_kafka_op_res_t ask_committed_again(rd_kafka_t *rk, rd_kafka_q_t *queue, rd_kafka_op_t *op) {
   rd_kafka_topic_partition_list_t *pending = rk->rk_consumer.assignment.pending, *queried = rk->rk_consumer.assignment.queried;
@@ -66,7 +61,7 @@ void kafkabi_inside_ask_committed_again(rd_kafka_t *rk) {
   rd_kafka_q_enq(rk->rk_ops, rd_kafka_op_new_cb(rk, RD_KAFKA_OP_TXN, ask_committed_again));
 }
 
-/* The linker gives librdkafka's own calls of rd_kafka_offset_reset() to the first of these and calls the second by that name
+/* The linker gives calls of rd_kafka_offset_reset() from librdkafka's other files to the first of these and calls the second by that name
  * (build.rs); where it was not asked to, neither is used. A broker thread that is told OFFSET_OUT_OF_RANGE while its client is
  * destroyed would wait for a lock that it holds, and the destruction for the thread
  * (https://github.com/confluentinc/librdkafka/issues/4514). Nothing is to be reset any more then. */

@@ -19,11 +19,6 @@ extern "C" {
         topic: *const c_char,
         partition: i32,
     ) -> c_int;
-    pub fn kafkabi_inside_is_unstarted(
-        rk: *mut rd_kafka_t,
-        topic: *const c_char,
-        partition: i32,
-    ) -> c_int;
     pub fn kafkabi_inside_ask_committed_again(rk: *mut rd_kafka_t);
 }
 

@@ -202,7 +202,7 @@ TEST(a_seek_is_done_though_the_coordinator_refused) {
 
 /* Its invented group's coordinator may be out of bounds, and need not be there. */
 TEST(without_a_group_no_coordinator_is_asked) {
-  static const char *const resets[] = {"earliest", "smallest", "beginning"};
+  static const char *const resets[] = {"earliest", "smallest", "beginning", "Earliest"};
   for (size_t i = 0; i < sizeof resets / sizeof *resets; i++) {
     start(10);
     OK(kabi_cluster_inject_errors(cluster, KABI_REQUEST_FIND_COORDINATOR, KABI_STATUS_GROUP_AUTHORIZATION_FAILED, 100000, ERR));

@@ -9,10 +9,6 @@
 
 (defvar *unwindings* '() "Milliseconds from each interrupt to the end of the thread that it unwound.")
 
-(defun median (numbers)
-  (let ((sorted (sort (copy-list numbers) #'<)))
-    (nth (floor (length sorted) 2) sorted)))
-
 (defun cut-short (function)
   "Call FUNCTION, which waits for ever, on a thread of its own, interrupt that so that it unwinds, and return
 :CUT when it has, or what FUNCTION gave instead. It must unwind at once: within five seconds, as machines stall, where

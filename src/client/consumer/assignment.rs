@@ -7,16 +7,15 @@ use crate::rd::transaction::GroupMetadata;
 use crate::record::{
     KABI_OFFSET_BEGINNING, KABI_OFFSET_END, KABI_OFFSET_INVALID, KABI_OFFSET_STORED,
 };
-use crate::status::{KABI_STATUS_STATE, KABI_STATUS_TIMED_OUT};
-use std::sync::atomic::Ordering;
+use crate::status::KABI_STATUS_STATE;
 use std::time::{Duration, Instant};
 
 /// How long an unsubscribe waits until partitions are given back, which takes librdkafka a moment.
 const GIVING_BACK: Duration = Duration::from_secs(5);
-/// How long a question for a partition's beginning or end is waited for.
-const LOCATING: Duration = Duration::from_secs(5);
-/// There is no event for its answer.
+/// How long a leader's answer where a partition begins or ends is waited for, of which no event tells: in looks, so that
+/// a machine that stalls does not use the time up.
 const LOOK_AGAIN: Duration = Duration::from_millis(2);
+const LOOKS: u32 = 500;
 
 impl Consumer {
     /// Joins the group for these topics: names, or regular expressions that begin with '^'.
@@ -103,7 +102,7 @@ impl Consumer {
         self.visit("assign", |core, pull| {
             core.need_no_subscription("assign")?;
             let before = core.assignment()?;
-            core.wait_until_located(&before, "assign")?;
+            core.wait_until_located(&before);
             core.resume_all(&core.tracking.with(|state| state.paused()));
             core.client.assign(None)?;
             core.wait_for_stop(&before);
@@ -158,7 +157,7 @@ impl Consumer {
             if let Some(&not) = keys.iter().find(|key| !assigned.contains(key)) {
                 return Err(core.wrong_state(not, "is not assigned"));
             }
-            core.wait_until_located(keys, "incremental unassign")?;
+            core.wait_until_located(keys);
             core.resume_all(keys);
             core.client.incremental_unassign(&list)?;
             core.wait_for_stop(keys);
@@ -245,29 +244,19 @@ impl Core {
 }
 
 impl Core {
-    /// Waits until no partition's place to read from is being looked up. The answer to a question of before would make
-    /// librdkafka ask the same again once the partition is assigned anew, and go there.
-    fn wait_until_located(&self, keys: &[Key], doing: &str) -> Result<()> {
-        let wakes = self.wakes.load(Ordering::SeqCst);
-        let deadline = Instant::now() + LOCATING;
-        for &key in keys {
-            let Ok(entry) = self.topics.get(key.0) else {
-                continue;
-            };
-            while self.client.is_asked(&entry.name, key.1) {
-                self.go_on(wakes, doing)?;
-                if Instant::now() >= deadline {
-                    let text = "has a leader that has not said yet where it begins or ends: do it again later";
-                    let name = &entry.name;
-                    return Err(Error::new(
-                        KABI_STATUS_TIMED_OUT,
-                        format!("{doing}: {name}[{}] {text}", key.1),
-                    ));
-                }
+    /// Waits, for a moment, until no partition's place to read from is being looked up. The answer to a question of before
+    /// would make librdkafka ask the same again once the partition is assigned anew, and go there.
+    fn wait_until_located(&self, keys: &[Key]) {
+        let names = keys
+            .iter()
+            .filter_map(|key| Some((&self.topics.get(key.0).ok()?.name, key.1)));
+        let mut looks = LOOKS;
+        for (name, partition) in names {
+            while looks > 0 && self.client.is_asked(name, partition) {
                 std::thread::sleep(LOOK_AGAIN);
+                looks -= 1;
             }
         }
-        Ok(())
     }
 
     /// Waits until partitions that were unassigned have stopped. librdkafka aborts the process when one

@@ -1,7 +1,7 @@
 //! The consumer: how it begins, is woken and shared. Polling is in `poll` and `gate`; the group and what it
 //! assigns in `assignment` and `change`; positions in `seek`, `pause` and `offsets`; commits in `commit` and
-//! `commit_async`, and why they wait in `denial`; that partitions begin to be read in `starts`; what was handed out and handled in `tracking` and `ledger`, what
-//! is passed without being handed out in `markers`; how it ends in `close`.
+//! `commit_async`, and why they wait in `denial`; that partitions begin to be read in `starts`; what was handed out and
+//! handled in `tracking` and `ledger`, what is passed without being handed out in `markers`; how it ends in `close`.
 
 mod aside;
 mod assignment;

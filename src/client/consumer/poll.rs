@@ -266,16 +266,6 @@ impl Core {
                 self.pull_more(pull, Duration::ZERO, max - 1)?;
             }
         }
-        // A fatal error is told by the next poll, with the code behind it.
-        pull.withheld.retain(|m| match m.code() {
-            0 | KABI_STATUS_PARTITION_EOF => true,
-            KABI_STATUS_GROUP_AUTHORIZATION_FAILED => {
-                self.denial.heard_of_group();
-                true
-            }
-            KABI_STATUS_FATAL => false,
-            _ => !self.gets_over(m),
-        });
         Ok(deadline.is_some_and(|d| Instant::now() >= d))
     }
 
@@ -284,6 +274,16 @@ impl Core {
     pub(super) fn pull_more(&self, pull: &mut Pull, wait: Duration, max: usize) -> Result<()> {
         let earlier = pull.withheld.take();
         self.bell.queue.consume(wait, max, &mut pull.withheld);
+        pull.withheld.retain(|m| match m.code() {
+            0 | KABI_STATUS_PARTITION_EOF => true,
+            KABI_STATUS_GROUP_AUTHORIZATION_FAILED => {
+                self.denial.heard_of_group();
+                true
+            }
+            // Told by the next poll, with the code behind it.
+            KABI_STATUS_FATAL => false,
+            _ => !self.gets_over(m),
+        });
         self.after_pull(pull, earlier)
     }
 

@@ -1,7 +1,7 @@
 //! That assigned partitions begin to be read. Where is what the group has committed, which librdkafka asks the group's
 //! coordinator for once: when that is refused, as by a coordinator that has just moved, it tells of the error and leaves
-//! the partitions assigned and never read. So after an error somebody looks whether they have begun, and has the
-//! coordinator asked again: the service thread when a poll was told of it, and a seek that waits for a beginning.
+//! the partitions assigned and never read. So after an error the coordinator is asked again about those that have not
+//! begun: by the service thread when a poll was told of it, and by a seek that waits for a beginning.
 
 use super::Core;
 use crate::client::lifetime::lock;
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 /// How long after an error the coordinator is asked again; it may be on the move.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// When the service thread is to look.
+/// When the service thread is to do so.
 #[derive(Default)]
 pub(super) struct Starts(Mutex<Option<Instant>>);
 
@@ -38,7 +38,7 @@ impl Impatience {
         if now >= self.at {
             self.wait *= 2;
             self.at = now + self.wait;
-            core.start_what_is_assigned();
+            core.client.ask_committed_again();
         }
     }
 }
@@ -74,17 +74,7 @@ impl Core {
         if !left.is_zero() {
             return Some(left);
         }
-        self.start_what_is_assigned();
+        self.client.ask_committed_again();
         None
-    }
-
-    fn start_what_is_assigned(&self) {
-        let waits = self.client.assignment().is_ok_and(|list| {
-            list.iter()
-                .any(|e| self.client.is_unstarted(e.topic(), e.partition()))
-        });
-        if waits {
-            self.client.ask_committed_again();
-        }
     }
 }

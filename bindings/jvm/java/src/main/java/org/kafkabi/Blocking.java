@@ -137,8 +137,8 @@ final class Blocking {
     }
 
     /**
-     * Closes a client that nobody closed, on a thread of the pool. A mere free would leave the client's thread of events in its
-     * drain, and with it the client, for ever.
+     * Closes a client that nobody closed, on a thread of the pool. A mere free would end the drain of the client's thread of
+     * events before the last outcomes are in.
      */
     static void closeForgotten(Slice close, Runnable free) {
         try {
