@@ -720,7 +720,9 @@ TEST(close_in_a_rebalance_returns) {
   subscribe(second, "read"); /* sets off a rebalance that the first does not serve */
   poll_empty(second, 500);
   int64_t begin = now_ms();
-  OK(kabi_consumer_close(first, patience(10000), ERR));
+  /* The coordinator may take no offsets then: the close says so. */
+  kabi_status_t status = kabi_consumer_close(first, patience(10000), ERR);
+  CHECK(status == 0 || status == KABI_STATUS_REBALANCE_IN_PROGRESS);
   OK(kabi_consumer_close(second, patience(10000), ERR));
   CHECK_WITHIN(18000, begin);
   kabi_consumer_free(first);
