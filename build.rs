@@ -9,6 +9,12 @@ const VERSION_SOURCE: &str = "src/record/library.rs";
 /// What librdkafka's public header does not tell or let mend, by its internal ones.
 const INSIDE_SOURCE: &str = "src/rd/inside.c";
 
+/// Functions of librdkafka's that are reached through ours; inside.c says why, scripts/install tells who links statically.
+const WRAPPED: [&str; 2] = [
+    "rd_kafka_offset_reset",
+    "rd_kafka_topic_partition_list_query_leaders_async",
+];
+
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed={VERSION_SOURCE}");
@@ -23,8 +29,9 @@ fn main() {
             abi_major()
         );
         println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete,-z,relro,-z,now");
-        // One function of librdkafka's is ours; inside.c says why.
-        println!("cargo:rustc-cdylib-link-arg=-Wl,--wrap=rd_kafka_offset_reset");
+        for function in WRAPPED {
+            println!("cargo:rustc-cdylib-link-arg=-Wl,--wrap={function}");
+        }
     }
 }
 

@@ -81,3 +81,40 @@ void __wrap_rd_kafka_offset_reset(rd_kafka_toppar_t *partition, int32_t broker, 
   va_end(list);
   __real_rd_kafka_offset_reset(partition, broker, at, why, "%s", reason);
 }
+
+/* Wrapped in the same way: lists of offsets and deletions of records begin with a search for the partitions' leaders, which would
+ * run on the caller's thread, while librdkafka's own goes on with it at once when the time is up or metadata comes, and frees it:
+ * the caller's then read what was freed (valgrind saw it with a time-out of 5 ms). Both are librdkafka's thread now. */
+typedef void search_t(rd_kafka_t *rk, const rd_kafka_topic_partition_list_t *partitions, int timeout_ms, rd_kafka_replyq_t replyq,
+                      rd_kafka_op_cb_t *found, void *opaque);
+search_t __wrap_rd_kafka_topic_partition_list_query_leaders_async;
+__attribute__((weak)) search_t __real_rd_kafka_topic_partition_list_query_leaders_async;
+
+static rd_kafka_op_res_t search_leaders(rd_kafka_t *rk, rd_kafka_q_t *queue, rd_kafka_op_t *op) {
+  rd_kafka_replyq_t replyq = op->rko_u.leaders.replyq;
+  (void)queue;
+  memset(&op->rko_u.leaders.replyq, 0, sizeof op->rko_u.leaders.replyq); /* handed on */
+  if (op->rko_err == RD_KAFKA_RESP_ERR__DESTROY) {
+    rd_kafka_op_t *reply = rd_kafka_op_new_cb(rk, RD_KAFKA_OP_LEADERS, op->rko_u.leaders.cb);
+    reply->rko_err = op->rko_err;
+    reply->rko_u.leaders.opaque = op->rko_u.leaders.opaque;
+    rd_kafka_replyq_enq(&replyq, reply, 0);
+  } else {
+    int left = rd_timeout_remains(op->rko_u.leaders.ts_timeout);
+    __real_rd_kafka_topic_partition_list_query_leaders_async(rk, op->rko_u.leaders.partitions, left == 0 ? 1 : left, replyq,
+                                                             op->rko_u.leaders.cb, op->rko_u.leaders.opaque);
+  }
+  return RD_KAFKA_OP_RES_HANDLED;
+}
+
+void __wrap_rd_kafka_topic_partition_list_query_leaders_async(rd_kafka_t *rk, const rd_kafka_topic_partition_list_t *partitions,
+                                                              int timeout_ms, rd_kafka_replyq_t replyq, rd_kafka_op_cb_t *found,
+                                                              void *opaque) {
+  rd_kafka_op_t *op = rd_kafka_op_new_cb(rk, RD_KAFKA_OP_LEADERS, search_leaders);
+  op->rko_u.leaders.replyq = replyq;
+  op->rko_u.leaders.partitions = rd_kafka_topic_partition_list_copy(partitions);
+  op->rko_u.leaders.ts_timeout = rd_timeout_init(timeout_ms);
+  op->rko_u.leaders.cb = found;
+  op->rko_u.leaders.opaque = opaque;
+  rd_kafka_q_enq(rk->rk_ops, op);
+}
