@@ -272,5 +272,5 @@ fn close(
 /// @nullable admin
 #[no_mangle]
 pub unsafe extern "C" fn kabi_admin_free(admin: *mut kabi_admin_t) {
-    quiet((), || free_client::<_, Admin>(admin, Admin::begin_free));
+    quiet((), || free_client::<_, Admin>(admin, Admin::begin_close));
 }

@@ -447,6 +447,6 @@ pub unsafe extern "C" fn kabi_consumer_close(
 #[no_mangle]
 pub unsafe extern "C" fn kabi_consumer_free(consumer: *mut kabi_consumer_t) {
     quiet((), || {
-        free_client::<_, Consumer>(consumer, Consumer::begin_free)
+        free_client::<_, Consumer>(consumer, Consumer::begin_close)
     });
 }

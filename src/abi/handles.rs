@@ -73,11 +73,16 @@ pub struct ClientObject<T: Client> {
 pub trait Client: Sized + Send + Sync + 'static {
     /// Ends what a free without a close finds open. Does not block.
     fn abandon(self);
+    fn events(&self) -> &Events;
 }
 
 impl Client for Producer {
     fn abandon(self) {
         Producer::abandon(self);
+    }
+
+    fn events(&self) -> &Events {
+        Producer::events(self)
     }
 }
 
@@ -85,11 +90,19 @@ impl Client for Consumer {
     fn abandon(self) {
         Consumer::abandon(self);
     }
+
+    fn events(&self) -> &Events {
+        Consumer::events(self)
+    }
 }
 
 impl Client for Admin {
     fn abandon(self) {
         Admin::abandon(self);
+    }
+
+    fn events(&self) -> &Events {
+        Admin::events(self)
     }
 }
 
@@ -246,6 +259,8 @@ where
         // SAFETY: the guard is an open one of this very object.
         if let Some(open) = unsafe { object.open.get() } {
             Guard::close(guard);
+            // Waits for events end too, which a close lets go on to the last one.
+            open.events().abandon();
             begin(open);
         }
         Ok(())
@@ -312,13 +327,13 @@ pub fn alive() -> usize {
 /// Frees every admin, producer and consumer.
 pub fn free_all_clients() {
     for handle in TABLE.handles(Some(kabi_admin_t::KIND)) {
-        free_client(handle as *mut kabi_admin_t, Admin::begin_free);
+        free_client(handle as *mut kabi_admin_t, Admin::begin_close);
     }
     for handle in TABLE.handles(Some(kabi_producer_t::KIND)) {
-        free_client(handle as *mut kabi_producer_t, Producer::begin_free);
+        free_client(handle as *mut kabi_producer_t, Producer::begin_close);
     }
     for handle in TABLE.handles(Some(kabi_consumer_t::KIND)) {
-        free_client(handle as *mut kabi_consumer_t, Consumer::begin_free);
+        free_client(handle as *mut kabi_consumer_t, Consumer::begin_close);
     }
 }
 

@@ -338,6 +338,6 @@ fn close(
 #[no_mangle]
 pub unsafe extern "C" fn kabi_producer_free(producer: *mut kabi_producer_t) {
     quiet((), || {
-        free_client::<_, Producer>(producer, Producer::begin_free)
+        free_client::<_, Producer>(producer, Producer::begin_close)
     });
 }

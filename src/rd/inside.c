@@ -21,16 +21,20 @@ static int fetch_state(rd_kafka_t *rk, const char *topic, int32_t partition) {
   return state;
 }
 
+static int is_asked(int state) {
+  return state == RD_KAFKA_TOPPAR_FETCH_OFFSET_WAIT || state == RD_KAFKA_TOPPAR_FETCH_VALIDATE_EPOCH_WAIT;
+}
+
 /* Its leader was asked where it begins or ends. Moved meanwhile it would not stay there: the answer to a question that a move
  * overtook makes librdkafka ask the same again, and go there. */
 int kafkabi_inside_is_asked(rd_kafka_t *rk, const char *topic, int32_t partition) {
-  int state = fetch_state(rk, topic, partition);
-  return state == RD_KAFKA_TOPPAR_FETCH_OFFSET_WAIT || state == RD_KAFKA_TOPPAR_FETCH_VALIDATE_EPOCH_WAIT;
+  return is_asked(fetch_state(rk, topic, partition));
 }
 
 /* The same, or it is to be asked. */
 int kafkabi_inside_is_locating(rd_kafka_t *rk, const char *topic, int32_t partition) {
-  return fetch_state(rk, topic, partition) == RD_KAFKA_TOPPAR_FETCH_OFFSET_QUERY || kafkabi_inside_is_asked(rk, topic, partition);
+  int state = fetch_state(rk, topic, partition);
+  return state == RD_KAFKA_TOPPAR_FETCH_OFFSET_QUERY || is_asked(state);
 }
 
 /* On librdkafka's main thread, which the assignment belongs to. */

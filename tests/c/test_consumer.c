@@ -489,34 +489,41 @@ TEST(seek_right_after_assign) {
   end(consumer);
 }
 
-/* A lookup that is still on its way must not move a partition that was sought since: by a seek to an end, by an assignment. */
-TEST(seek_overtakes_no_lookup) {
-  static const int64_t ends[] = {KABI_OFFSET_END, KABI_OFFSET_BEGINNING};
+static const int64_t ends[] = {KABI_OFFSET_END, KABI_OFFSET_BEGINNING};
+
+/* Amid 100 records, of brokers whose answers take a while from now on. */
+static kabi_consumer_t *reader_of_slow_brokers(void) {
   start(1, 100);
   kabi_consumer_t *consumer = reader(NULL);
   assign(consumer, "read", 0, KABI_OFFSET_BEGINNING);
   MUST(take(consumer, seen, 10) == 10);
   OK(kabi_cluster_latency(cluster, KABI_BROKER_ALL, 200, ERR));
+  return consumer;
+}
+
+/* The records from `first` on, to the end: what a late answer moves would not be the first of them. */
+static void take_from(kabi_consumer_t *consumer, int first) {
+  size_t count = (size_t)(100 - first);
+  MUST(take(consumer, seen, count) == count);
+  for (size_t i = 0; i < count; i++) CHECK_EQ(first + (int64_t)i, seen[i].offset);
+}
+
+/* A lookup that is still on its way must not move a partition that was sought since: by a seek to an end, by an assignment. */
+TEST(seek_overtakes_no_lookup) {
+  kabi_consumer_t *consumer = reader_of_slow_brokers();
   for (size_t i = 0; i < 2; i++) {
     MUST_OK(seek_to(consumer, 0, ends[i]));
     MUST_OK(seek_to(consumer, 0, 5));
-    MUST(take(consumer, seen, 95) == 95); /* to the end, for what a late answer moves would not be the first records */
-    for (int j = 0; j < 95; j++) CHECK_EQ(5 + j, seen[j].offset);
+    take_from(consumer, 5);
     assign(consumer, "read", 0, ends[i]);
     MUST_OK(seek_to(consumer, 0, 7));
-    MUST(take(consumer, seen, 93) == 93);
-    for (int j = 0; j < 93; j++) CHECK_EQ(7 + j, seen[j].offset);
+    take_from(consumer, 7);
   }
   end(consumer);
 }
 
 TEST(assign_overtakes_no_lookup) {
-  static const int64_t ends[] = {KABI_OFFSET_END, KABI_OFFSET_BEGINNING};
-  start(1, 100);
-  kabi_consumer_t *consumer = reader(NULL);
-  assign(consumer, "read", 0, KABI_OFFSET_BEGINNING);
-  MUST(take(consumer, seen, 10) == 10);
-  OK(kabi_cluster_latency(cluster, KABI_BROKER_ALL, 200, ERR));
+  kabi_consumer_t *consumer = reader_of_slow_brokers();
   for (size_t i = 0; i < 4; i++) {
     kabi_partition_t one = partition_of(consumer_topic_of(consumer, "read"), 0, 5);
     OK(kabi_cluster_track_requests(cluster, 1, ERR));
@@ -529,8 +536,7 @@ TEST(assign_overtakes_no_lookup) {
       OK(kabi_consumer_incremental_unassign(consumer, &one, 1, ERR));
       OK(kabi_consumer_incremental_assign(consumer, &one, 1, ERR));
     }
-    MUST(take(consumer, seen, 95) == 95); /* to the end, as above */
-    for (int j = 0; j < 95; j++) CHECK_EQ(5 + j, seen[j].offset);
+    take_from(consumer, 5);
   }
   end(consumer);
 }

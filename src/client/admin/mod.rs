@@ -202,12 +202,6 @@ impl Admin {
         self.events.nudge();
     }
 
-    /// The handle is freed: waits for events end too, which a close lets go on to the last one.
-    pub fn begin_free(&self) {
-        self.events.abandon();
-        self.begin_close();
-    }
-
     /// Begins a request and gives its number.
     pub fn start(
         &self,

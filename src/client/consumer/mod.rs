@@ -249,12 +249,6 @@ impl Consumer {
         self.core.bell.ring();
     }
 
-    /// The handle is freed: waits for events end too, which a close lets go on to the last one.
-    pub fn begin_free(&self) {
-        self.core.events.abandon();
-        self.begin_close();
-    }
-
     fn need_group(&self, doing: &str) -> Result<()> {
         if self.core.has_group {
             return Ok(());

@@ -183,12 +183,6 @@ impl Producer {
         self.core.transactions.nudge();
     }
 
-    /// The handle is freed: waits for events end too, which a close lets go on to the last one.
-    pub fn begin_free(&self) {
-        self.core.events.abandon();
-        self.begin_close();
-    }
-
     /// Waits until every accepted record has its report. Returns how many failed since the last flush
     /// that was finished.
     pub fn flush(&self, timeout: Option<Duration>, timeout_ms: i32) -> Result<u64> {
