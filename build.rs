@@ -10,7 +10,8 @@ const VERSION_SOURCE: &str = "src/record/library.rs";
 const INSIDE_SOURCE: &str = "src/rd/inside.c";
 
 /// Functions of librdkafka's that are reached through ours; inside.c says why, scripts/install tells who links statically.
-const WRAPPED: [&str; 2] = [
+const WRAPPED: [&str; 3] = [
+    "rd_kafka_ListOffsetsRequest",
     "rd_kafka_offset_reset",
     "rd_kafka_topic_partition_list_query_leaders_async",
 ];

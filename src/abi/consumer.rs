@@ -167,9 +167,6 @@ pub unsafe extern "C" fn kabi_consumer_unsubscribe(
 /// after a second or so; its records come once it is allowed. Without a group no coordinator is asked,
 /// unless auto.offset.reset is error.
 ///
-/// Waits up to a second where a leader was asked for the beginning or end of a partition that was assigned
-/// before, since a late answer would move it.
-///
 /// Errors: KABI_STATUS_STATE while topics are subscribed to, KABI_STATUS_REENTERED inside a handler of an
 /// assignment change.
 ///

@@ -324,22 +324,6 @@ impl Client {
         check(code, "committed")
     }
 
-    /// Whether a partition's leader was asked where it begins or ends, and has not answered.
-    pub fn is_asked(&self, topic: &str, partition: i32) -> bool {
-        c_string(topic, "the topic name").is_ok_and(|name| {
-            // SAFETY: the client is alive, the name terminated.
-            unsafe { sys::kafkabi_inside_is_asked(self.as_ptr(), name.as_ptr(), partition) != 0 }
-        })
-    }
-
-    /// Whether librdkafka is still finding out where it is to read a partition from.
-    pub fn is_locating(&self, topic: &str, partition: i32) -> bool {
-        c_string(topic, "the topic name").is_ok_and(|name| {
-            // SAFETY: the client is alive, the name terminated.
-            unsafe { sys::kafkabi_inside_is_locating(self.as_ptr(), name.as_ptr(), partition) != 0 }
-        })
-    }
-
     /// Has the group's coordinator asked again where assigned partitions begin that have not begun.
     pub fn ask_committed_again(&self) {
         // SAFETY: the client is alive and a consumer; what is queued goes with it.

@@ -9,34 +9,6 @@ int kafkabi_inside_may_have_headers(const rd_kafka_message_t *message) {
   return RD_KAFKAP_BYTES_LEN(&inside->rkm_u.consumer.binhdrs) > 1;
 }
 
-/* How far a partition is with finding out where it is to be read from. */
-static int fetch_state(rd_kafka_t *rk, const char *topic, int32_t partition) {
-  rd_kafka_toppar_t *known = rd_kafka_toppar_get2(rk, topic, partition, 0, rd_false);
-  int state;
-  if (known == NULL) return RD_KAFKA_TOPPAR_FETCH_NONE;
-  rd_kafka_toppar_lock(known);
-  state = known->rktp_fetch_state;
-  rd_kafka_toppar_unlock(known);
-  rd_kafka_toppar_destroy(known);
-  return state;
-}
-
-static int is_asked(int state) {
-  return state == RD_KAFKA_TOPPAR_FETCH_OFFSET_WAIT || state == RD_KAFKA_TOPPAR_FETCH_VALIDATE_EPOCH_WAIT;
-}
-
-/* Its leader was asked where it begins or ends. Moved meanwhile it would not stay there: the answer to a question that a move
- * overtook makes librdkafka ask the same again, and go there. */
-int kafkabi_inside_is_asked(rd_kafka_t *rk, const char *topic, int32_t partition) {
-  return is_asked(fetch_state(rk, topic, partition));
-}
-
-/* The same, or it is to be asked. */
-int kafkabi_inside_is_locating(rd_kafka_t *rk, const char *topic, int32_t partition) {
-  int state = fetch_state(rk, topic, partition);
-  return state == RD_KAFKA_TOPPAR_FETCH_OFFSET_QUERY || is_asked(state);
-}
-
 /* On librdkafka's main thread, which the assignment belongs to. */
 static rd_kafka_op_res_t ask_committed_again(rd_kafka_t *rk, rd_kafka_q_t *queue, rd_kafka_op_t *op) {
   rd_kafka_topic_partition_list_t *pending = rk->rk_consumer.assignment.pending, *queried = rk->rk_consumer.assignment.queried;
@@ -121,4 +93,50 @@ void __wrap_rd_kafka_topic_partition_list_query_leaders_async(rd_kafka_t *rk, co
   op->rko_u.leaders.cb = found;
   op->rko_u.leaders.opaque = opaque;
   rd_kafka_q_enq(rk->rk_ops, op);
+}
+
+/* Wrapped in the same way: the question where a partition begins or ends, on the way to reading it from there. librdkafka asks
+ * once more when the answer is out of date, as after a seek or a revocation, whatever has become of the partition meanwhile: one
+ * that had been taken away was read again, one that a seek had moved went to its beginning after all. Now the answer counts only
+ * while the partition waits to be told where to begin, and once it knows that, nothing is left to be asked. */
+typedef void ask_t(rd_kafka_broker_t *broker, rd_kafka_topic_partition_list_t *partitions, rd_kafka_replyq_t replyq,
+                   rd_kafka_resp_cb_t *answered, int timeout_ms, void *opaque);
+ask_t __wrap_rd_kafka_ListOffsetsRequest;
+__attribute__((weak)) ask_t __real_rd_kafka_ListOffsetsRequest;
+
+/* librdkafka's function for the answer, the same for all these questions and out of reach by name. */
+static rd_kafka_resp_cb_t *goes_there;
+
+static int waits_to_begin(rd_kafka_toppar_t *partition) {
+  int waits;
+  rd_kafka_toppar_lock(partition);
+  waits = partition->rktp_fetch_state == RD_KAFKA_TOPPAR_FETCH_OFFSET_QUERY ||
+          partition->rktp_fetch_state == RD_KAFKA_TOPPAR_FETCH_OFFSET_WAIT;
+  rd_kafka_toppar_unlock(partition);
+  return waits;
+}
+
+/* On librdkafka's main thread, as are all that moves a partition and the timer that asks again. */
+static void told_where(rd_kafka_t *rk, rd_kafka_broker_t *broker, rd_kafka_resp_err_t err, rd_kafka_buf_t *answer,
+                       rd_kafka_buf_t *question, void *opaque) {
+  rd_kafka_toppar_t *partition = opaque;
+  if (err != RD_KAFKA_RESP_ERR__DESTROY && !waits_to_begin(partition)) {
+    rd_kafka_toppar_destroy(partition); /* the question's hold on it */
+    return;
+  }
+  rd_kafka_toppar_keep(partition);
+  __atomic_load_n(&goes_there, __ATOMIC_ACQUIRE)(rk, broker, err, answer, question, opaque);
+  if (err != RD_KAFKA_RESP_ERR__DESTROY && !waits_to_begin(partition))
+    rd_kafka_timer_stop(&rk->rk_timers, &partition->rktp_offset_query_tmr, 1);
+  rd_kafka_toppar_destroy(partition);
+}
+
+/* Of librdkafka's questions only these are stamped with a partition's version. */
+void __wrap_rd_kafka_ListOffsetsRequest(rd_kafka_broker_t *broker, rd_kafka_topic_partition_list_t *partitions,
+                                        rd_kafka_replyq_t replyq, rd_kafka_resp_cb_t *answered, int timeout_ms, void *opaque) {
+  if (replyq.version > 0) {
+    __atomic_store_n(&goes_there, answered, __ATOMIC_RELEASE);
+    answered = told_where;
+  }
+  __real_rd_kafka_ListOffsetsRequest(broker, partitions, replyq, answered, timeout_ms, opaque);
 }

@@ -9,16 +9,6 @@ use std::ffi::{c_char, c_int, c_void};
 extern "C" {
     // Of inside.c.
     pub fn kafkabi_inside_may_have_headers(message: *const rd_kafka_message_t) -> c_int;
-    pub fn kafkabi_inside_is_asked(
-        rk: *mut rd_kafka_t,
-        topic: *const c_char,
-        partition: i32,
-    ) -> c_int;
-    pub fn kafkabi_inside_is_locating(
-        rk: *mut rd_kafka_t,
-        topic: *const c_char,
-        partition: i32,
-    ) -> c_int;
     pub fn kafkabi_inside_ask_committed_again(rk: *mut rd_kafka_t);
 }
 

@@ -12,10 +12,6 @@ use std::time::{Duration, Instant};
 
 /// How long an unsubscribe waits until partitions are given back, which takes librdkafka a moment.
 const GIVING_BACK: Duration = Duration::from_secs(5);
-/// How long a leader's answer where a partition begins or ends is waited for, of which no event tells: in looks, so that
-/// a machine that stalls does not use the time up.
-const LOOK_AGAIN: Duration = Duration::from_millis(2);
-const LOOKS: u32 = 500;
 
 impl Consumer {
     /// Joins the group for these topics: names, or regular expressions that begin with '^'.
@@ -102,7 +98,6 @@ impl Consumer {
         self.visit("assign", |core, pull| {
             core.need_no_subscription("assign")?;
             let before = core.assignment()?;
-            core.wait_until_located(&before);
             core.resume_all(&core.tracking.with(|state| state.paused()));
             core.client.assign(None)?;
             core.wait_for_stop(&before);
@@ -157,7 +152,6 @@ impl Consumer {
             if let Some(&not) = keys.iter().find(|key| !assigned.contains(key)) {
                 return Err(core.wrong_state(not, "is not assigned"));
             }
-            core.wait_until_located(keys);
             core.resume_all(keys);
             core.client.incremental_unassign(&list)?;
             core.wait_for_stop(keys);
@@ -244,21 +238,6 @@ impl Core {
 }
 
 impl Core {
-    /// Waits, for a moment, until no partition's place to read from is being looked up. The answer to a question of before
-    /// would make librdkafka ask the same again once the partition is assigned anew, and go there.
-    fn wait_until_located(&self, keys: &[Key]) {
-        let names = keys
-            .iter()
-            .filter_map(|key| Some((&self.topics.get(key.0).ok()?.name, key.1)));
-        let mut looks = LOOKS;
-        for (name, partition) in names {
-            while looks > 0 && self.client.is_asked(name, partition) {
-                std::thread::sleep(LOOK_AGAIN);
-                looks -= 1;
-            }
-        }
-    }
-
     /// Waits until partitions that were unassigned have stopped. librdkafka aborts the process when one
     /// is assigned and unassigned again before (`rd_kafka_assignment_partition_stopped`).
     pub(super) fn wait_for_stop(&self, keys: &[Key]) {

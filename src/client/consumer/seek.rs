@@ -174,31 +174,25 @@ impl Core {
         Ok(assigned)
     }
 
-    /// Seeks one partition. One that was assigned just now refuses for some milliseconds; one whose place is being looked
-    /// up (its beginning, its end, or where a reset leads) would go there after all. Both are waited for.
+    /// Seeks one partition. One that was assigned just now refuses for some milliseconds, which are waited for.
     fn seek_one(
         &self,
         p: &Partition<'_>,
         deadline: Option<Instant>,
         mut go_on: impl FnMut() -> Result<()>,
     ) -> Result<()> {
-        let entry = self.topics.get(p.key.0)?;
         let mut impatience = Impatience::new();
         loop {
             let mut list = self.list(std::slice::from_ref(p))?;
             let slice = remaining_up_to(deadline, SLICE);
-            let code = if self.client.is_locating(&entry.name, p.key.1) {
-                KABI_STATUS_STATE
-            } else {
-                match self
-                    .client
-                    .seek(&mut list, slice.max(Duration::from_millis(1)))
-                {
-                    // The slice was too short for librdkafka's thread; asked once more it goes to the same place.
-                    Err(error) if error.code == KABI_STATUS_TIMED_OUT => error.code,
-                    outcome => {
-                        outcome.map(|()| list.iter().next().map_or(KABI_STATUS_OK, |e| e.code()))?
-                    }
+            let code = match self
+                .client
+                .seek(&mut list, slice.max(Duration::from_millis(1)))
+            {
+                // The slice was too short for librdkafka's thread; asked once more it goes to the same place.
+                Err(error) if error.code == KABI_STATUS_TIMED_OUT => error.code,
+                outcome => {
+                    outcome.map(|()| list.iter().next().map_or(KABI_STATUS_OK, |e| e.code()))?
                 }
             };
             match code {

@@ -343,9 +343,6 @@ public interface Functions {
      * KABI_STATUS_TOPIC_AUTHORIZATION_FAILED, after a second or so; its records come once it is allowed.
      * Without a group no coordinator is asked, unless auto.offset.reset is error.
      *
-     * <p>Waits up to a second where a leader was asked for the beginning or end of a partition that was
-     * assigned before, since a late answer would move it.
-     *
      * <p>Errors: KABI_STATUS_STATE while topics are subscribed to, KABI_STATUS_REENTERED inside a handler of an
      * assignment change.
      *
