@@ -1,4 +1,4 @@
-//! Link arguments of the shared library, and the one C file. librdkafka is built by the crate rdkafka-sys.
+//! Link arguments of the shared library, and its files of C. librdkafka is built by the crate rdkafka-sys.
 
 use std::path::Path;
 use std::{env, fs};
@@ -6,8 +6,8 @@ use std::{env, fs};
 /// The file that holds the ABI's version; the soname's number is read from it.
 const VERSION_SOURCE: &str = "src/record/library.rs";
 
-/// What librdkafka's public header does not tell or let mend, by its internal ones.
-const INSIDE_SOURCE: &str = "src/rd/inside.c";
+/// What librdkafka's public header does not tell or let mend or do at once, by its internal ones.
+const INSIDE_SOURCES: [&str; 2] = ["src/rd/inside.c", "src/rd/run.c"];
 
 /// Functions of librdkafka's that are reached through ours; inside.c says why, scripts/install tells who links statically.
 const WRAPPED: [&str; 3] = [
@@ -19,7 +19,9 @@ const WRAPPED: [&str; 3] = [
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed={VERSION_SOURCE}");
-    println!("cargo:rerun-if-changed={INSIDE_SOURCE}");
+    for source in INSIDE_SOURCES {
+        println!("cargo:rerun-if-changed={source}");
+    }
     compile_inside();
     let target = env::var("CARGO_CFG_TARGET_OS").unwrap_or_default();
     if target == "linux" {
@@ -41,7 +43,7 @@ fn compile_inside() {
     let root = env::var("DEP_RDKAFKA_ROOT").expect("rdkafka-sys tells where it builds librdkafka");
     let sources = Path::new(&root).join("src");
     cc::Build::new()
-        .file(INSIDE_SOURCE)
+        .files(INSIDE_SOURCES)
         .include(sources)
         .opt_level(2)
         .warnings(false) // of librdkafka's headers

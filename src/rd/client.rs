@@ -6,7 +6,7 @@ use super::conf::{Conf, Events, Tokens};
 use super::partitions::PartitionList;
 use super::queue::Queue;
 use super::topic::Topic;
-use super::{c_string, check, clamp_ms, sys, take_error, text_of};
+use super::{check, clamp_ms, sys, take_error, text_of};
 use crate::error::Error;
 use std::ffi::{c_char, c_void};
 use std::mem::ManuallyDrop;

@@ -152,9 +152,15 @@ impl<'d> Run<'_, 'd> {
             return 0;
         };
         let count = c_int::try_from(messages.len()).unwrap_or(c_int::MAX);
-        // SAFETY: the topic is alive; the messages point at data that lives for 'd; the flag makes
-        // librdkafka copy it. The partition is given for all of them (a flag for a partition each
-        // would leak a message whose partition is unknown).
+        // SAFETY: the topic is alive; the messages point at data that lives for 'd and is copied.
+        let all = unsafe {
+            sys::kafkabi_inside_produce(topic.as_ptr(), partition, messages.as_mut_ptr(), count)
+        };
+        if all != 0 {
+            return messages.len();
+        }
+        // SAFETY: as above, where the flag makes librdkafka copy the data. The partition is given for all of
+        // them (a flag for a partition each would leak a message whose partition is unknown).
         let taken = unsafe {
             sys::rd_kafka_produce_batch(
                 topic.as_ptr(),

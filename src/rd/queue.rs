@@ -142,6 +142,12 @@ impl Event {
         }
     }
 
+    /// Frees a report event and its messages, and so makes space in the client's queue.
+    pub fn settle(self) {
+        // SAFETY: the event is alive and of reports, whose messages nobody refers to any more.
+        unsafe { sys::kafkabi_inside_settle(self.ptr.as_ptr()) };
+    }
+
     pub fn code(&self) -> i32 {
         // SAFETY: the event is alive.
         unsafe { sys::rd_kafka_event_error(self.ptr.as_ptr()) }

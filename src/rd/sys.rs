@@ -7,9 +7,16 @@ pub use rdkafka::bindings::*;
 use std::ffi::{c_char, c_int, c_void};
 
 extern "C" {
-    // Of inside.c.
+    // Of inside.c and run.c.
     pub fn kafkabi_inside_may_have_headers(message: *const rd_kafka_message_t) -> c_int;
     pub fn kafkabi_inside_ask_committed_again(rk: *mut rd_kafka_t);
+    pub fn kafkabi_inside_produce(
+        rkt: *mut rd_kafka_topic_t,
+        partition: i32,
+        messages: *mut rd_kafka_message_t,
+        count: c_int,
+    ) -> c_int;
+    pub fn kafkabi_inside_settle(event: *mut rd_kafka_event_t);
 }
 
 macro_rules! return_i32 {

@@ -1,6 +1,7 @@
 /* Records to a real broker and back: parts that are null or empty, headers, timestamps, codecs, ends of partitions, and
    commits with metadata. Profiles: single */
 #include "real.h"
+#include "runs.h"
 
 typedef struct part_t {
   const char *bytes; /* NULL is null */
@@ -257,6 +258,15 @@ TEST(codec_gzip) { codec("gzip", "9"); }
 TEST(codec_snappy) { codec("snappy", "0"); }
 TEST(codec_lz4) { codec("lz4", "12"); }
 TEST(codec_zstd) { codec("zstd", "12"); }
+
+/* The broker refuses a record of an idempotent producer that comes before its time. */
+TEST(threads_send_runs_in_order) {
+  const char *name = fresh("runs");
+  real_topic("single", name, RUN_PARTITIONS, NULL);
+  kabi_producer_t *producer = new_producer(SINGLE, "linger.ms", "1", NULL);
+  runs_of_threads(producer, topic_of(producer, name), scaled(RUNS_MAX, 10));
+  close_producer(producer);
+}
 
 TEST(the_end_of_a_partition_comes_once_each_time_it_is_reached) {
   const char *name = fresh("eof");

@@ -69,8 +69,7 @@ fn take_reports(core: &Core, numbers: &mut Numbers, mut event: Event) {
         .delivered
         .add(count.saturating_sub(failed));
     core.events.push_reports(reports);
-    // This frees the messages, and so makes space in librdkafka's queue.
-    drop(event);
+    event.settle();
     core.events.slots().notify();
 }
 
