@@ -9,9 +9,10 @@ const VERSION_SOURCE: &str = "src/record/library.rs";
 /// What librdkafka's public header does not tell or let mend or do at once, by its internal ones.
 const INSIDE_SOURCES: [&str; 2] = ["src/rd/inside.c", "src/rd/run.c"];
 
-/// Functions of librdkafka's that are reached through ours; inside.c says why, scripts/install tells who links statically.
-const WRAPPED: [&str; 3] = [
+/// Functions of librdkafka's that are reached through ours; these files say why, scripts/install tells who links statically.
+const WRAPPED: [&str; 4] = [
     "rd_kafka_ListOffsetsRequest",
+    "rd_kafka_dr_msgq0",
     "rd_kafka_offset_reset",
     "rd_kafka_topic_partition_list_query_leaders_async",
 ];
