@@ -9,6 +9,7 @@ import java.util.Locale;
 import java.util.Map;
 import org.kafkabi.Admin;
 import org.kafkabi.Config;
+import org.kafkabi.NewTopic;
 import org.kafkabi.bench.Meter.Figures;
 
 /**
@@ -17,10 +18,10 @@ import org.kafkabi.bench.Meter.Figures;
  * <pre>{@code Bench BOOTSTRAP BYTES MESSAGES ROUNDS [CONTENDER...]}</pre>
  *
  * <p>Each round makes each client anew and closes it before the next one begins, so that none works beside another, by
- * fetching ahead for example. What a new client waits for is not measured. Who reads reads all that the topic has.
+ * fetching ahead for example. Senders share a topic of the round. What a new client waits for is not measured. Who reads reads all that the topic has.
  *
- * <p>Each line gives medians of messages a second, of processor time of the whole process and of bytes allocated by its
- * threads, both a message; the medians of the rounds' ratios to Apache's client doing the same; and whether the aims were
+ * <p>Each line gives medians of messages a second, of processor time of the whole process, how much of it the compiler had
+ * still to do, and of bytes allocated by its threads, all a message; the medians of the rounds' ratios to Apache's client doing the same; and whether the aims were
  * reached. The first third of the rounds warms up and is left out.
  */
 public final class Bench {
@@ -39,23 +40,27 @@ public final class Bench {
         if (!ALL.containsAll(chosen)) {
             throw new IllegalArgumentException("there are the contenders " + ALL + ", not all of " + chosen);
         }
-        Work sending = new Work(bootstrap, "bench-send-" + System.nanoTime(), bytes);
-        Work reading = new Work(bootstrap, "bench-read-" + System.nanoTime(), bytes);
         try (Admin admin = new Admin(Config.of(bootstrap))) {
-            admin.createTopic(sending.topic(), Work.PARTITIONS, 1);
-            admin.createTopic(reading.topic(), Work.PARTITIONS, 1);
+            Work reading = topic(admin, bootstrap, bytes);
             try {
                 if (!chosen.stream().allMatch(Bench::sends)) {
                     try (Contender filling = new Kafkabi.Callback(reading)) {
                         filling.run(messages, new Meter());
                     }
                 }
-                tell(chosen, measure(chosen, sending, reading, messages, rounds), rounds, messages, bytes);
+                tell(chosen, measure(admin, chosen, reading, messages, rounds), rounds, messages, bytes);
             } finally {
-                admin.deleteTopic(sending.topic());
                 admin.deleteTopic(reading.topic());
             }
         }
+    }
+
+    /** A new topic, whose files are gone soon after it. */
+    private static Work topic(Admin admin, String bootstrap, int bytes) {
+        Work work = new Work(bootstrap, "bench-" + System.nanoTime(), bytes);
+        NewTopic topic = new NewTopic(work.topic(), Work.PARTITIONS, 1);
+        admin.createTopics(List.of(topic.withConfigs(Map.of("file.delete.delay.ms", "1000")))).get(work.topic()).join();
+        return work;
     }
 
     private static boolean sends(String name) {
@@ -85,10 +90,11 @@ public final class Bench {
     }
 
     private static Map<String, List<Figures>> measure(
-            List<String> names, Work sending, Work reading, int messages, int rounds) throws Exception {
+            Admin admin, List<String> names, Work reading, int messages, int rounds) throws Exception {
         Map<String, List<Figures>> figures = new LinkedHashMap<>();
         names.forEach(name -> figures.put(name, new ArrayList<>()));
         for (int round = 0; round < rounds; round++) {
+            Work sending = topic(admin, reading.bootstrap(), reading.bytes());
             for (int i = 0; i < names.size(); i++) {
                 // Each round begins with another one, so that none always runs in another's shadow.
                 String name = names.get((i + round) % names.size());
@@ -97,6 +103,7 @@ public final class Bench {
                     figures.get(name).add(measured);
                 }
             }
+            admin.deleteTopic(sending.topic());
         }
         return figures;
     }

@@ -2,6 +2,7 @@ package org.kafkabi.bench;
 
 import com.sun.management.OperatingSystemMXBean;
 import com.sun.management.ThreadMXBean;
+import java.lang.management.CompilationMXBean;
 import java.lang.management.ManagementFactory;
 
 /**
@@ -13,6 +14,9 @@ public final class Meter {
             (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
     private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
 
+    private static final CompilationMXBean COMPILER = ManagementFactory.getCompilationMXBean();
+
+    private final long compiling = COMPILER.getTotalCompilationTime();
     private final long cpu = SYSTEM.getProcessCpuTime();
     private final long allocated = allocated();
     private long wall = System.nanoTime();
@@ -35,12 +39,13 @@ public final class Meter {
         }
     }
 
-    /** Messages a second, and a message: microseconds of processor time, and bytes allocated. */
-    record Figures(double rate, double micros, double bytes) {}
+    /** Messages a second, and a message: microseconds of processor time, those of the compiler in it, and bytes allocated. */
+    record Figures(double rate, double micros, double compiling, double bytes) {}
 
     Figures figures(long messages) {
         double seconds = (System.nanoTime() - wall) / 1e9;
         double micros = (SYSTEM.getProcessCpuTime() - cpu) / 1e3 / messages;
-        return new Figures((messages - before) / seconds, micros, (double) (allocated() - allocated) / messages);
+        double compiled = (COMPILER.getTotalCompilationTime() - compiling) * 1e3 / messages;
+        return new Figures((messages - before) / seconds, micros, compiled, (double) (allocated() - allocated) / messages);
     }
 }

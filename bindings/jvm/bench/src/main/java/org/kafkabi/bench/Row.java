@@ -16,9 +16,9 @@ record Row(String name, List<Figures> own, List<Figures> rivals) {
 
     @Override
     public String toString() {
-        String figures = String.format(Locale.ROOT, "%-17s %9.0f msg/s%s  %5.2f us CPU, least %.2f%s  %7.1f B allocated",
+        String figures = String.format(Locale.ROOT, "%-17s %9.0f msg/s%s  %5.2f us CPU, least %.2f%s, compiler %.2f  %7.1f B allocated",
                 name, middle(Figures::rate), ratio("", Figures::rate), middle(Figures::micros), least(Figures::micros),
-                ratio(bounds(), Figures::micros), middle(Figures::bytes));
+                ratio(bounds(), Figures::micros), middle(Figures::compiling), middle(Figures::bytes));
         return rivals == null || rivals == own ? figures : figures + System.lineSeparator() + "  " + aims();
     }
 
