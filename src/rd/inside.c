@@ -1,5 +1,6 @@
 /* What is known inside librdkafka and asked for too dearly from outside, and what has to be mended there. */
 #include "rdkafka_int.h"
+#include "rdkafka_idempotence.h"
 
 /* Whether a message may have headers. rd_kafka_message_headers() makes a parsing buffer for each consumed message to find that it
  * has none; the count of headers, a varint, is the first byte of what it would parse, and all of it if the count is 0. */
@@ -139,4 +140,30 @@ void __wrap_rd_kafka_ListOffsetsRequest(rd_kafka_broker_t *broker, rd_kafka_topi
     answered = told_where;
   }
   __real_rd_kafka_ListOffsetsRequest(broker, partitions, replyq, answered, timeout_ms, opaque);
+}
+
+/* Wrapped in the same way: when a broker's thread looks at a partition again. While records of it are under way an idempotent producer
+ * sends no more, yet librdkafka has the thread look again at once, over and over until the answer comes: a processor's whole time
+ * wherever the broker is slower than the program. The answer wakes the thread. It looks now and then all the same, for after a change
+ * of the leader another broker's thread gets the answer. */
+typedef rd_bool_t wakeup_t(rd_kafka_msgq_t *queue, const rd_kafka_msgq_t *ready, rd_ts_t *next, rd_ts_t now, rd_ts_t linger,
+                           int32_t most_records, int64_t most_bytes);
+wakeup_t __wrap_rd_kafka_msgq_allow_wakeup_at;
+__attribute__((weak)) wakeup_t __real_rd_kafka_msgq_allow_wakeup_at;
+
+enum { LOOK_AGAIN_US = 1000 };
+
+static int awaits_answer(rd_kafka_msgq_t *queue) {
+  rd_kafka_toppar_t *partition = (rd_kafka_toppar_t *)((char *)queue - offsetof(rd_kafka_toppar_t, rktp_msgq));
+  return rd_kafka_is_idempotent(partition->rktp_rkt->rkt_rk) &&
+         rd_atomic32_get(&partition->rktp_msgs_inflight) >= RD_KAFKA_IDEMP_MAX_INFLIGHT;
+}
+
+rd_bool_t __wrap_rd_kafka_msgq_allow_wakeup_at(rd_kafka_msgq_t *queue, const rd_kafka_msgq_t *ready, rd_ts_t *next, rd_ts_t now,
+                                               rd_ts_t linger, int32_t most_records, int64_t most_bytes) {
+  rd_ts_t before = next == NULL ? 0 : *next;
+  rd_bool_t is_ready = __real_rd_kafka_msgq_allow_wakeup_at(queue, ready, next, now, linger, most_records, most_bytes);
+  if (next != NULL && *next < before && *next < now + LOOK_AGAIN_US && awaits_answer(queue))
+    *next = RD_MIN(before, now + LOOK_AGAIN_US);
+  return is_ready;
 }

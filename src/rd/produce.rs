@@ -3,6 +3,7 @@
 use super::topic::Topic;
 use super::{sys, take_error};
 use crate::error::Error;
+use crate::status::KABI_STATUS_QUEUE_FULL;
 use std::ffi::{c_int, c_void};
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -111,7 +112,7 @@ impl Staging {
         let taken = unsafe {
             sys::kafkabi_inside_produce(topic.as_ptr(), message.partition, &mut plain, 1)
         };
-        taken != 0
+        taken > 0
     }
 
     fn push(
@@ -157,7 +158,7 @@ impl<'d> Run<'_, 'd> {
     }
 
     /// Sends the messages of `range`; `failed(i, code)` is told of each that was not taken, by its place
-    /// in the run. Returns how many were taken.
+    /// in the run; after QUEUE_FULL perhaps of none. Returns how many were taken.
     pub fn send(
         &mut self,
         topic: &Topic,
@@ -171,11 +172,14 @@ impl<'d> Run<'_, 'd> {
         };
         let count = c_int::try_from(messages.len()).unwrap_or(c_int::MAX);
         // SAFETY: the topic is alive; the messages point at data that lives for 'd and is copied.
-        let all = unsafe {
+        let taken = unsafe {
             sys::kafkabi_inside_produce(topic.as_ptr(), partition, messages.as_mut_ptr(), count)
         };
-        if all != 0 {
-            return messages.len();
+        if let Ok(taken) = usize::try_from(taken) {
+            if taken < messages.len() {
+                failed(start + taken, KABI_STATUS_QUEUE_FULL);
+            }
+            return taken;
         }
         // SAFETY: as above, where the flag makes librdkafka copy the data. The partition is given for all of
         // them (a flag for a partition each would leak a message whose partition is unknown).

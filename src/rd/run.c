@@ -1,6 +1,7 @@
 /* A run of plain records of one topic handed over together, and their reports taken back together. rd_kafka_produce_batch() takes two
  * locks, three counters and two readings of the clock for each record, and the end of a record two of each once more, in competition
  * with the threads that send and report; here it is once for each run of a partition, once for each event of reports. */
+#include "blocks.h"
 #include "rdkafka_int.h"
 #include "rdkafka_interceptor.h"
 #include "rdkafka_msg.h"
@@ -9,6 +10,14 @@
 /* Of rdkafka_msg.c, and in no header. */
 int32_t rd_kafka_msg_sticky_partition(rd_kafka_topic_t *topic, const void *key, size_t key_length, int32_t partitions, void *opaque,
                                       void *record_opaque);
+
+/* Reached through the linker's --wrap, as those of inside.c are; without it, records are allocated one by one. */
+typedef void destroy_t(rd_kafka_t *rk, rd_kafka_msg_t *record);
+destroy_t __wrap_rd_kafka_msg_destroy;
+__attribute__((weak)) destroy_t __real_rd_kafka_msg_destroy;
+
+/* Of a record in a block; librdkafka uses the bits below. Fewer records than this are not worth one. */
+enum { IN_BLOCK = 0x1000000, FEW = 4 };
 
 /* Records for one partition, in order, that are not yet its. */
 typedef struct run_t {
@@ -42,29 +51,47 @@ static int32_t choose(rd_kafka_topic_t *topic, const rd_kafka_message_t *record,
                                      record->_private);
 }
 
-/* Chooses each record's partition and adds up their bytes; says no if one needs more care than is taken here. */
-static int prepare(rd_kafka_topic_t *topic, int32_t partition, rd_kafka_message_t *records, int count, size_t *bytes) {
-  const size_t most = (size_t)topic->rkt_rk->rk_conf.max_msg_size;
+static int fits(const rd_kafka_topic_t *topic, const rd_kafka_message_t *record) {
+  return record->len <= INT32_MAX && record->key_len <= INT32_MAX &&
+         rd_kafka_msg_max_wire_size(record->key_len, record->len, 0) <= (size_t)topic->rkt_rk->rk_conf.max_msg_size;
+}
+
+/* Chooses each record's partition; says no if one needs more care than is taken here. */
+static int prepare(rd_kafka_topic_t *topic, int32_t partition, rd_kafka_message_t *records, int count) {
   int32_t sticky = -1;
   int i;
-  *bytes = 0;
   for (i = 0; i < count; i++) {
     rd_kafka_message_t *record = &records[i];
-    if (record->len > INT32_MAX || record->key_len > INT32_MAX ||
-        rd_kafka_msg_max_wire_size(record->key_len, record->len, 0) > most)
-      return 0;
+    if (!fits(topic, record)) return 0;
     record->partition = partition == RD_KAFKA_PARTITION_UA ? choose(topic, record, &sticky) : partition;
     if (record->partition < 0 || record->partition >= topic->rkt_partition_cnt) return 0;
-    *bytes += record->len;
   }
   return 1;
 }
 
-static rd_kafka_msg_t *copy_of(const run_t *run, const rd_kafka_message_t *record) {
-  rd_kafka_msg_t *copy = rd_malloc(sizeof *copy + record->len + record->key_len);
+/* Takes the client's space for as many of the records as there is space for. */
+static int reserve(rd_kafka_t *rk, const rd_kafka_message_t *records, int count, size_t *bytes) {
+  int taken = 0;
+  *bytes = 0;
+  mtx_lock(&rk->rk_curr_msgs.lock);
+  while (taken < count &&
+         (rk->rk_curr_msgs.max_cnt == 0 || rk->rk_curr_msgs.cnt + (unsigned int)taken < rk->rk_curr_msgs.max_cnt) &&
+         rk->rk_curr_msgs.size + *bytes + records[taken].len <= rk->rk_curr_msgs.max_size)
+    *bytes += records[taken++].len;
+  rk->rk_curr_msgs.cnt += (unsigned int)taken;
+  rk->rk_curr_msgs.size += *bytes;
+  mtx_unlock(&rk->rk_curr_msgs.lock);
+  return taken;
+}
+
+static size_t size_of(const rd_kafka_message_t *record) { return sizeof(rd_kafka_msg_t) + record->len + record->key_len; }
+
+static rd_kafka_msg_t *copy_of(const run_t *run, const rd_kafka_message_t *record, block_t *block) {
+  rd_kafka_msg_t *copy = block == NULL ? rd_malloc(size_of(record)) : kafkabi_block_next(block, size_of(record));
   char *data = (char *)(copy + 1);
   memset(copy, 0, sizeof *copy);
-  copy->rkm_flags = RD_KAFKA_MSG_F_PRODUCER | RD_KAFKA_MSG_F_FREE_RKM | RD_KAFKA_MSG_F_COPY | RD_KAFKA_MSG_F_ACCOUNT;
+  copy->rkm_flags = RD_KAFKA_MSG_F_PRODUCER | RD_KAFKA_MSG_F_COPY | RD_KAFKA_MSG_F_ACCOUNT |
+                    (block == NULL ? RD_KAFKA_MSG_F_FREE_RKM : IN_BLOCK);
   copy->rkm_rkmessage.rkt = run->topic; /* counted in hand_over() */
   copy->rkm_partition = record->partition;
   copy->rkm_offset = RD_KAFKA_OFFSET_INVALID;
@@ -94,6 +121,7 @@ static int is_due(const rd_kafka_msgq_t *queue, int before, rd_ts_t now) {
 static void refer(rd_kafka_topic_t *topic, int count) {
 #ifdef RD_REFCNT_USE_LOCKS
   for (; count > 0; count--) rd_refcnt_add(&topic->rkt_refcnt);
+  for (; count < 0; count++) rd_refcnt_sub(&topic->rkt_refcnt);
 #else
   rd_atomic32_add(&topic->rkt_refcnt, count);
 #endif
@@ -129,49 +157,75 @@ static void hand_over(run_t *run) {
   if (rd_kafka_is_transactional(run->topic->rkt_rk)) rd_kafka_txn_add_partition(partition);
 }
 
+/* How many of the records go to the first one's partition and into one block, and one for them. */
+static int stretch(const rd_kafka_message_t *records, int count, block_t **block) {
+  size_t bytes = 0, most = kafkabi_block_most();
+  int length;
+  for (length = 0; length < count && records[length].partition == records[0].partition; length++) {
+    size_t piece = kafkabi_block_piece(size_of(&records[length]));
+    if (bytes + piece > most) break;
+    bytes += piece;
+  }
+  *block = length < FEW || __real_rd_kafka_msg_destroy == NULL ? NULL : kafkabi_block_take(bytes, length);
+  return length > 0 ? length : 1;
+}
+
 /* The topic is locked, so that its partitions stay. */
 static void send_all(rd_kafka_topic_t *topic, const rd_kafka_message_t *records, int count) {
   run_t run = {.topic = topic, .wall_ms = rd_uclock() / 1000, .now = rd_clock()};
-  int i;
+  block_t *block;
+  int i = 0, end;
   rd_kafka_msgq_init(&run.records);
   run.timeout = topic->rkt_conf.message_timeout_ms == 0 ? INT64_MAX : run.now + (rd_ts_t)topic->rkt_conf.message_timeout_ms * 1000;
-  for (i = 0; i < count; i++) {
+  while (i < count) {
     rd_kafka_toppar_t *partition = topic->rkt_p[records[i].partition];
-    rd_kafka_msg_t *copy;
     if (partition != run.partition) {
       hand_over(&run);
       run.partition = partition;
       run.last_id = __atomic_load_n(&partition->rktp_msgid, __ATOMIC_RELAXED);
     }
-    copy = copy_of(&run, &records[i]);
-    copy->rkm_msgid = ++run.last_id;
-    rd_kafka_msgq_enq(&run.records, copy);
+    for (end = i + stretch(&records[i], count - i, &block); i < end; i++) {
+      rd_kafka_msg_t *copy = copy_of(&run, &records[i], block);
+      copy->rkm_msgid = ++run.last_id;
+      rd_kafka_msgq_enq(&run.records, copy);
+    }
   }
   hand_over(&run);
 }
 
-/* Takes all records, in order, or none: then rd_kafka_produce_batch() knows why, or has no space for all. */
+/* Takes records, in order, as many as there is space for, and tells how many; -1 if rd_kafka_produce_batch() has to look at them. */
 int kafkabi_inside_produce(rd_kafka_topic_t *of_program, int32_t partition, rd_kafka_message_t *records, int count) {
   rd_kafka_topic_t *topic = rd_kafka_topic_proper(of_program);
+  rd_kafka_t *rk = topic->rkt_rk;
   size_t bytes;
-  int taken;
-  if (!is_plain_client(topic->rkt_rk)) return 0;
+  int taken = -1;
+  if (!is_plain_client(rk)) return -1;
   rd_kafka_topic_rdlock(topic);
-  taken = is_plain_topic(topic, partition) && prepare(topic, partition, records, count, &bytes) &&
-          rd_kafka_curr_msgs_add(topic->rkt_rk, (unsigned int)count, bytes, 0, NULL) == RD_KAFKA_RESP_ERR_NO_ERROR;
-  if (taken) send_all(topic, records, count);
+  if (is_plain_topic(topic, partition) && count > 0 && fits(topic, &records[0])) {
+    taken = reserve(rk, records, count, &bytes);
+    if (prepare(topic, partition, records, taken)) {
+      if (taken > 0) send_all(topic, records, taken);
+    } else {
+      rd_kafka_curr_msgs_sub(rk, (unsigned int)taken, bytes);
+      taken = -1;
+    }
+  }
   rd_kafka_topic_rdunlock(topic);
   return taken;
 }
 
-/* Gives up the records' hold on the client's space and on their topic, at once for all. They are freed next, somebody else holds the
- * topic. */
+void __wrap_rd_kafka_msg_destroy(rd_kafka_t *rk, rd_kafka_msg_t *record) {
+  block_t *block = record->rkm_flags & IN_BLOCK ? kafkabi_block_of(record) : NULL;
+  __real_rd_kafka_msg_destroy(rk, record);
+  if (block != NULL) kafkabi_block_release(block, 1);
+}
+
+/* Gives up the records' hold on the client's space and on their topic, which somebody else holds. */
 static void settle(rd_kafka_topic_t *topic, rd_kafka_msgq_t *records) {
   rd_kafka_msg_t *record;
   unsigned int count = 0;
   size_t bytes = 0;
   int referred = 0;
-  if (rd_kafka_rkt_is_lw(topic)) return;
   RD_KAFKA_MSGQ_FOREACH(record, records) {
     if (record->rkm_flags & RD_KAFKA_MSG_F_ACCOUNT) {
       record->rkm_flags &= ~RD_KAFKA_MSG_F_ACCOUNT;
@@ -187,15 +241,39 @@ static void settle(rd_kafka_topic_t *topic, rd_kafka_msgq_t *records) {
   refer(topic, -referred);
 }
 
-/* Before an event of reports is freed. */
+/* Frees all, those of a block at once, and leaves the queue empty. */
+static void destroy_all(rd_kafka_topic_t *topic, rd_kafka_msgq_t *records) {
+  rd_kafka_msg_t *record, *next = TAILQ_FIRST(&records->rkmq_msgs);
+  block_t *block = NULL;
+  int count = 0;
+  if (rd_kafka_rkt_is_lw(topic)) return;
+  settle(topic, records);
+  while ((record = next) != NULL) {
+    next = TAILQ_NEXT(record, rkm_link);
+    if (!(record->rkm_flags & IN_BLOCK)) {
+      rd_kafka_msg_destroy(topic->rkt_rk, record);
+      continue;
+    }
+    if (kafkabi_block_of(record) != block) {
+      if (block != NULL) kafkabi_block_release(block, count);
+      block = kafkabi_block_of(record);
+      count = 0;
+    }
+    count++;
+  }
+  if (block != NULL) kafkabi_block_release(block, count);
+  rd_kafka_msgq_init(records);
+}
+
+/* Frees the records of an event of reports, which is freed next. */
 void kafkabi_inside_settle(rd_kafka_event_t *event) {
   rd_kafka_topic_t *topic = event->rko_u.dr.rkt;
   if (event->rko_type != RD_KAFKA_OP_DR || topic == NULL) return;
-  settle(topic, &event->rko_u.dr.msgq);  /* not visited */
-  settle(topic, &event->rko_u.dr.msgq2); /* visited */
+  destroy_all(topic, &event->rko_u.dr.msgq);  /* not visited */
+  destroy_all(topic, &event->rko_u.dr.msgq2); /* visited */
 }
 
-/* Reached through the linker's --wrap, as those of inside.c are: what becomes of records. Those that nobody is told of are freed there. */
+/* What becomes of records: written ones of which nobody is told end here. */
 typedef void outcome_t(rd_kafka_topic_t *topic, rd_kafka_msgq_t *records, rd_kafka_resp_err_t err,
                        const rd_kafka_Produce_result_t *result);
 outcome_t __wrap_rd_kafka_dr_msgq0;
@@ -204,7 +282,7 @@ __attribute__((weak)) outcome_t __real_rd_kafka_dr_msgq0;
 void __wrap_rd_kafka_dr_msgq0(rd_kafka_topic_t *topic, rd_kafka_msgq_t *records, rd_kafka_resp_err_t err,
                               const rd_kafka_Produce_result_t *result) {
   rd_kafka_t *rk = topic->rkt_rk;
-  int is_told = rk->rk_drmode != RD_KAFKA_DR_MODE_NONE && (!rk->rk_conf.dr_err_only || err);
-  if (!is_told && rd_list_cnt(&rk->rk_conf.interceptors.on_acknowledgement) == 0) settle(topic, records);
+  int is_silent = !err && (rk->rk_drmode == RD_KAFKA_DR_MODE_NONE || rk->rk_conf.dr_err_only);
+  if (is_silent && rd_list_cnt(&rk->rk_conf.interceptors.on_acknowledgement) == 0) destroy_all(topic, records);
   __real_rd_kafka_dr_msgq0(topic, records, err, result);
 }

@@ -207,3 +207,87 @@ TEST(waits_for_space_without_reports) {
   close_producer(producer);
   kabi_cluster_free(home);
 }
+
+/* ---- waiting costs nothing ---- */
+
+enum { SLOW_MS = 1000 };
+
+static double thread_cpu_ms(void) {
+  struct timespec used;
+  MUST(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used) == 0);
+  return 1e3 * (double)used.tv_sec + 1e-6 * (double)used.tv_nsec;
+}
+
+/* Room for some bytes, which slow answers free late: who waits for it sleeps, though there are slots enough for reports. */
+static void sleeps_until_there_is_room(const char *property, const char *room, size_t size, int many) {
+  static char value[1000];
+  cluster = new_cluster(1);
+  new_topic(cluster, "full", 1);
+  kabi_producer_t *producer = new_producer(bootstrap(cluster), property, room, "linger.ms", "0", NULL);
+  kabi_message_t messages[100];
+  kabi_status_t statuses[100];
+  kabi_event_t report;
+  size_t accepted, sent = 0;
+  topic = topic_of(producer, "full");
+  for (size_t i = 0; i < 100; i++) {
+    messages[i] = message_of(topic, 0, NULL, NULL);
+    messages[i].value = value;
+    messages[i].value_length = (int64_t)size;
+  }
+  MUST_OK(kabi_producer_send(producer, &messages[0], patience(10000), ERR));
+  MUST(drain_reports(producer, &report, 1) == 1);
+  MUST_OK(kabi_cluster_latency(cluster, 1, SLOW_MS, ERR));
+  while (kabi_producer_send(producer, &messages[0], 0, NULL) == 0) sent++;
+  MUST(sent > 0);
+  double before = thread_cpu_ms();
+  if (many) MUST_OK(kabi_producer_send_many(producer, messages, 100, patience(30000), statuses, &accepted, ERR));
+  else MUST_OK(kabi_producer_send(producer, &messages[0], patience(30000), ERR));
+  double used = thread_cpu_ms() - before;
+  if (!CHECK(used < SLOW_MS / 4.0)) note("%.0f ms of processor time", used);
+  close_producer(producer);
+  kabi_cluster_free(cluster);
+}
+
+TEST(a_send_sleeps_until_there_is_room_for_its_bytes) { sleeps_until_there_is_room("queue.buffering.max.kbytes", "64", 1000, 0); }
+TEST(a_run_sleeps_until_there_is_room_for_its_bytes) { sleeps_until_there_is_room("queue.buffering.max.kbytes", "64", 1000, 1); }
+
+/* An idempotent producer that waits for an answer before it may send more looks again when it comes, not all the time. librdkafka's
+   statistics count how often a broker's thread wakes up. */
+TEST(the_broker_thread_sleeps_until_there_is_an_answer) {
+  enum { COUNT = 50, WAKEUPS_MOST = 8000 };
+  static uint8_t bytes[1 << 20];
+  kabi_event_t events[100];
+  size_t count, used, reported = 0;
+  long wakeups = 0;
+  cluster = new_cluster(1);
+  new_topic(cluster, "full", 1);
+  kabi_producer_t *producer = new_producer(bootstrap(cluster), "linger.ms", "20", "statistics.interval.ms", "100", NULL);
+  topic = topic_of(producer, "full");
+  kabi_message_t message = message_of(topic, 0, NULL, "v");
+  MUST_OK(kabi_producer_send(producer, &message, patience(10000), ERR));
+  MUST(drain_reports(producer, events, 1) == 1);
+  MUST_OK(kabi_cluster_latency(cluster, 1, SLOW_MS, ERR));
+  OK(kabi_cluster_track_requests(cluster, 1, ERR));
+  for (int round = 0; round < 2; round++) {
+    for (size_t i = 0; i < COUNT; i++) MUST_OK(kabi_producer_send(producer, &message, patience(10000), ERR));
+    while (requests_of(cluster, 1, KABI_REQUEST_PRODUCE) == 0) unseen(5);
+  }
+  while (reported < 2 * COUNT) {
+    MUST_OK(kabi_producer_drain(producer, patience(20000), events, 100, &count, bytes, sizeof bytes, &used, ERR));
+    MUST(count > 0);
+    for (size_t i = 0; i < count; i++) {
+      reported += events[i].kind == KABI_EVENT_REPORT;
+      if (events[i].kind != KABI_EVENT_STATISTICS) continue;
+      const char *at = (const char *)bytes + events[i].text_offset;
+      while ((at = strstr(at, "\"wakeups\":")) != NULL) {
+        at += strlen("\"wakeups\":");
+        long now = strtol(at, NULL, 10);
+        if (now > wakeups) wakeups = now;
+      }
+    }
+  }
+  CHECK(wakeups > 0);
+  if (!CHECK(wakeups < WAKEUPS_MOST)) note("%ld times", wakeups);
+  close_producer(producer);
+  kabi_cluster_free(cluster);
+}

@@ -49,6 +49,14 @@ impl Slots {
         usize::try_from(got).unwrap_or(0)
     }
 
+    /// Gives slots back that could not be used because librdkafka's queue is full. That is no news: who waits would find
+    /// the queue full as well (whoever gives back would wake itself, over and over), and the reports of what fills
+    /// it will be.
+    pub fn give_back(&self, count: usize) {
+        self.free
+            .fetch_add(i64::try_from(count).unwrap_or(0), Ordering::SeqCst);
+    }
+
     /// Gives slots back that were drained or not used.
     #[inline]
     pub fn give(&self, count: usize) {

@@ -242,11 +242,12 @@ impl Core {
             token: record.token,
         };
         let outcome = staging.send(&topic.topic, &message, headers);
-        if outcome.is_err() && self.reporting {
-            self.events.slots().give(1);
-        }
         outcome.map_err(|e| {
-            if e.code == KABI_STATUS_QUEUE_FULL {
+            let full = e.code == KABI_STATUS_QUEUE_FULL;
+            if self.reporting {
+                self.unused(1, full);
+            }
+            if full {
                 queue_full()
             } else {
                 self.explain(e)
@@ -383,9 +384,17 @@ impl Core {
             at = from + slots;
         }
         if self.reporting {
-            self.events.slots().give(slots - taken);
+            self.unused(slots - taken, full);
         }
         at - from
+    }
+
+    fn unused(&self, slots: usize, full: bool) {
+        if full {
+            self.events.slots().give_back(slots);
+        } else {
+            self.events.slots().give(slots);
+        }
     }
 }
 
