@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-enum { ALIGNMENT = 16, SMALLEST = 4096, SIZES = 5, LARGEST = SMALLEST << (SIZES - 1) };
+enum { ALIGNMENT = 16, SMALLEST = 1024, SIZES = 7, LARGEST = SMALLEST << (SIZES - 1) };
 
 /* So much is kept for the next runs. */
 enum { KEPT_MOST = 16 << 20 };

@@ -108,13 +108,14 @@ __attribute__((weak)) ask_t __real_rd_kafka_ListOffsetsRequest;
 /* librdkafka's function for the answer, the same for all these questions and out of reach by name. */
 static rd_kafka_resp_cb_t *goes_there;
 
+/* Also where an answer of before was an error, after which there is no place to begin (auto.offset.reset=error). */
 static int waits_to_begin(rd_kafka_toppar_t *partition) {
-  int waits;
+  int state;
   rd_kafka_toppar_lock(partition);
-  waits = partition->rktp_fetch_state == RD_KAFKA_TOPPAR_FETCH_OFFSET_QUERY ||
-          partition->rktp_fetch_state == RD_KAFKA_TOPPAR_FETCH_OFFSET_WAIT;
+  state = partition->rktp_fetch_state;
   rd_kafka_toppar_unlock(partition);
-  return waits;
+  return state == RD_KAFKA_TOPPAR_FETCH_NONE || state == RD_KAFKA_TOPPAR_FETCH_OFFSET_QUERY ||
+         state == RD_KAFKA_TOPPAR_FETCH_OFFSET_WAIT;
 }
 
 /* On librdkafka's main thread, as are all that moves a partition and the timer that asks again. */

@@ -56,13 +56,19 @@ static int fits(const rd_kafka_topic_t *topic, const rd_kafka_message_t *record)
          rd_kafka_msg_max_wire_size(record->key_len, record->len, 0) <= (size_t)topic->rkt_rk->rk_conf.max_msg_size;
 }
 
-/* Chooses each record's partition; says no if one needs more care than is taken here. */
-static int prepare(rd_kafka_topic_t *topic, int32_t partition, rd_kafka_message_t *records, int count) {
+static int all_fit(const rd_kafka_topic_t *topic, const rd_kafka_message_t *records, int count) {
+  int i;
+  for (i = 0; i < count; i++)
+    if (!fits(topic, &records[i])) return 0;
+  return 1;
+}
+
+/* Chooses each record's partition; says no if a partitioner finds none. */
+static int choose_all(rd_kafka_topic_t *topic, int32_t partition, rd_kafka_message_t *records, int count) {
   int32_t sticky = -1;
   int i;
   for (i = 0; i < count; i++) {
     rd_kafka_message_t *record = &records[i];
-    if (!fits(topic, record)) return 0;
     record->partition = partition == RD_KAFKA_PARTITION_UA ? choose(topic, record, &sticky) : partition;
     if (record->partition < 0 || record->partition >= topic->rkt_partition_cnt) return 0;
   }
@@ -179,8 +185,8 @@ static void send_all(rd_kafka_topic_t *topic, const rd_kafka_message_t *records,
   run.timeout = topic->rkt_conf.message_timeout_ms == 0 ? INT64_MAX : run.now + (rd_ts_t)topic->rkt_conf.message_timeout_ms * 1000;
   while (i < count) {
     rd_kafka_toppar_t *partition = topic->rkt_p[records[i].partition];
-    if (partition != run.partition) {
-      hand_over(&run);
+    if (partition != run.partition || rd_kafka_msgq_size(&run.records) >= (size_t)topic->rkt_rk->rk_conf.batch_size) {
+      hand_over(&run); /* a whole batch need not wait until the next is copied */
       run.partition = partition;
       run.last_id = __atomic_load_n(&partition->rktp_msgid, __ATOMIC_RELAXED);
     }
@@ -201,9 +207,9 @@ int kafkabi_inside_produce(rd_kafka_topic_t *of_program, int32_t partition, rd_k
   int taken = -1;
   if (!is_plain_client(rk)) return -1;
   rd_kafka_topic_rdlock(topic);
-  if (is_plain_topic(topic, partition) && count > 0 && fits(topic, &records[0])) {
+  if (is_plain_topic(topic, partition) && all_fit(topic, records, count)) {
     taken = reserve(rk, records, count, &bytes);
-    if (prepare(topic, partition, records, taken)) {
+    if (choose_all(topic, partition, records, taken)) {
       if (taken > 0) send_all(topic, records, taken);
     } else {
       rd_kafka_curr_msgs_sub(rk, (unsigned int)taken, bytes);
