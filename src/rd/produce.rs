@@ -60,11 +60,11 @@ impl Staging {
         &mut self,
         topic: &Topic,
         message: &OutMessage<'_>,
-        headers: impl Iterator<Item = OutHeader<'h>>,
+        headers: impl Iterator<Item = OutHeader<'h>> + Clone,
     ) -> Result<(), Error> {
         use sys::rd_kafka_vtype_t as v;
-        let mut headers = headers.peekable();
-        if message.timestamp <= 0 && headers.peek().is_none() && Self::send_plain(topic, message) {
+        let is_plain = message.timestamp <= 0 && headers.clone().next().is_none();
+        if is_plain && Self::send_plain(topic, message) {
             return Ok(());
         }
         self.vus.clear();

@@ -229,7 +229,7 @@ impl Core {
         staging: &mut Staging,
         topic: &Topic,
         record: &Record<'_>,
-        headers: impl Iterator<Item = OutHeader<'h>>,
+        headers: impl Iterator<Item = OutHeader<'h>> + Clone,
     ) -> Result<()> {
         if self.reporting && self.events.slots().take(1) == 0 {
             return Err(queue_full());
