@@ -178,7 +178,7 @@ COME-BACK brings it back."
     ;; The restart has aborted it.
     (is (null (kf:begin-transaction producer)))
     (kf:send producer topic "in time")
-    (is (null (kf:commit-transaction producer *long*)))))
+    (is (null (kf:commit-transaction producer (* 4 *long*))))))
 
 ;;; ---- offsets ----
 
