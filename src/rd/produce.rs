@@ -64,8 +64,10 @@ impl Staging {
     ) -> Result<(), Error> {
         use sys::rd_kafka_vtype_t as v;
         let is_plain = message.timestamp <= 0 && headers.clone().next().is_none();
-        if is_plain && Self::send_plain(topic, message) {
-            return Ok(());
+        if is_plain {
+            if let Some(outcome) = Self::send_plain(topic, message) {
+                return outcome;
+            }
         }
         self.vus.clear();
         let mem = |part| sys::rd_kafka_vu_s__bindgen_ty_1__bindgen_ty_1 {
@@ -105,14 +107,18 @@ impl Staging {
         }
     }
 
-    /// The short way for one that is taken without further ado.
-    fn send_plain(topic: &Topic, message: &OutMessage<'_>) -> bool {
+    /// The short way, for a message that needs no closer look.
+    fn send_plain(topic: &Topic, message: &OutMessage<'_>) -> Option<Result<(), Error>> {
         let mut plain = plain(message.key, message.value, message.token);
         // SAFETY: the topic is alive; what the message points at is too, and is copied.
         let taken = unsafe {
             sys::kafkabi_inside_produce(topic.as_ptr(), message.partition, &mut plain, 1)
         };
-        taken > 0
+        match taken {
+            1 => Some(Ok(())),
+            0 => Some(Err(Error::of_code(KABI_STATUS_QUEUE_FULL, "send"))),
+            _ => None,
+        }
     }
 
     fn push(

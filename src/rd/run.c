@@ -273,10 +273,9 @@ static void destroy_all(rd_kafka_topic_t *topic, rd_kafka_msgq_t *records) {
 
 /* Frees the records of an event of reports, which is freed next. */
 void kafkabi_inside_settle(rd_kafka_event_t *event) {
-  rd_kafka_topic_t *topic = event->rko_u.dr.rkt;
-  if (event->rko_type != RD_KAFKA_OP_DR || topic == NULL) return;
-  destroy_all(topic, &event->rko_u.dr.msgq);  /* not visited */
-  destroy_all(topic, &event->rko_u.dr.msgq2); /* visited */
+  if (event->rko_type != RD_KAFKA_OP_DR || event->rko_u.dr.rkt == NULL) return;
+  destroy_all(event->rko_u.dr.rkt, &event->rko_u.dr.msgq);  /* not visited */
+  destroy_all(event->rko_u.dr.rkt, &event->rko_u.dr.msgq2); /* visited */
 }
 
 /* What becomes of records: written ones of which nobody is told end here. */

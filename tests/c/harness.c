@@ -507,6 +507,14 @@ void fill_topic(kabi_cluster_t *cluster, const char *topic, int32_t partition, i
   close_producer(producer);
 }
 
+kabi_cluster_t *filled_cluster(const char *topic, int partitions, int records) {
+  kabi_cluster_t *cluster = new_cluster(1);
+  new_topic(cluster, topic, partitions);
+  for (int32_t i = 0; i < partitions; i++)
+    if (records > 0) fill_topic(cluster, topic, i, records);
+  return cluster;
+}
+
 int64_t number_of(const kabi_record_t *record) {
   char text[24];
   if (record->value == NULL || record->value_length <= 0 || record->value_length >= (int64_t)sizeof text) return -1;

@@ -108,6 +108,8 @@ kabi_partition_t partition_of(int32_t topic, int32_t partition, int64_t offset);
 void fill(kabi_producer_t *producer, const char *topic, int32_t partition, int first, int count);
 /* The same with a producer of its own, in one message set. */
 void fill_topic(kabi_cluster_t *cluster, const char *topic, int32_t partition, int count);
+/* A cluster of one broker with that topic, so many records in each of its partitions. */
+kabi_cluster_t *filled_cluster(const char *topic, int partitions, int records);
 int64_t number_of(const kabi_record_t *record); /* its value as a number, -1 for another text */
 
 /* Drains until `want` reports are in `into` or patience ends; errors and statistics are let go. Returns how many came. */

@@ -7,11 +7,7 @@ enum { PARTITIONS = 4, RECORDS = 30 };
 
 static const char *const protocols[] = {"range", "cooperative-sticky", "consumer"};
 
-static void start(void) {
-  cluster = new_cluster(1);
-  new_topic(cluster, "shared", PARTITIONS);
-  for (int32_t i = 0; i < PARTITIONS; i++) fill_topic(cluster, "shared", i, RECORDS);
-}
+static void start(void) { cluster = filled_cluster("shared", PARTITIONS, RECORDS); }
 
 static void end(void) { kabi_cluster_free(cluster); }
 

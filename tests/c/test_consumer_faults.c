@@ -7,11 +7,7 @@ enum { UNSTABLE_OFFSET_COMMIT = 88 };
 static kabi_cluster_t *cluster;
 static seen_t seen[100];
 
-static void start(int records) {
-  cluster = new_cluster(1);
-  new_topic(cluster, "t", 1);
-  if (records > 0) fill_topic(cluster, "t", 0, records);
-}
+static void start(int records) { cluster = filled_cluster("t", 1, records); }
 
 static void end(kabi_consumer_t *consumer) {
   close_consumer(consumer);

@@ -6,12 +6,7 @@ static kabi_cluster_t *cluster;
 static seen_t seen[4000];
 static int64_t buffer[64 * 1024 / 8];
 
-static void start(int partitions, int records) {
-  cluster = new_cluster(1);
-  new_topic(cluster, "flow", partitions);
-  for (int32_t i = 0; i < partitions; i++)
-    if (records > 0) fill_topic(cluster, "flow", i, records);
-}
+static void start(int partitions, int records) { cluster = filled_cluster("flow", partitions, records); }
 
 static void end(kabi_consumer_t *consumer) {
   close_consumer(consumer);

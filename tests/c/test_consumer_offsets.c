@@ -5,12 +5,7 @@ static kabi_cluster_t *cluster;
 static seen_t seen[500];
 static int64_t bytes[64 * 1024 / 8];
 
-static void start(int partitions, int records) {
-  cluster = new_cluster(1);
-  new_topic(cluster, "ask", partitions);
-  for (int32_t i = 0; i < partitions; i++)
-    if (records > 0) fill_topic(cluster, "ask", i, records);
-}
+static void start(int partitions, int records) { cluster = filled_cluster("ask", partitions, records); }
 
 static void end(kabi_consumer_t *consumer) {
   close_consumer(consumer);

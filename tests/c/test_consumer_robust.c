@@ -5,12 +5,7 @@
 static kabi_cluster_t *cluster;
 static seen_t seen[1000];
 
-static void start(int partitions, int records) {
-  cluster = new_cluster(1);
-  new_topic(cluster, "work", partitions);
-  for (int32_t i = 0; i < partitions; i++)
-    if (records > 0) fill_topic(cluster, "work", i, records);
-}
+static void start(int partitions, int records) { cluster = filled_cluster("work", partitions, records); }
 
 static kabi_consumer_t *member(const char *group, const char *protocol, const char *name, const char *value) {
   kabi_config_t *config = new_config(bootstrap(cluster), "group.id", group, "auto.offset.reset", "earliest", NULL);

@@ -4,12 +4,7 @@
 static kabi_cluster_t *cluster;
 static seen_t seen[2000];
 
-static void start(int partitions, int records) {
-  cluster = new_cluster(1);
-  new_topic(cluster, "read", partitions);
-  for (int32_t i = 0; i < partitions; i++)
-    if (records > 0) fill_topic(cluster, "read", i, records);
-}
+static void start(int partitions, int records) { cluster = filled_cluster("read", partitions, records); }
 
 static void end(kabi_consumer_t *consumer) {
   close_consumer(consumer);
@@ -151,7 +146,7 @@ TEST(seek_tells_each_partition) {
 
 /* ---- the group moves them ---- */
 
-enum { COORDINATOR = 1, LEADER = 2, PARTITIONS = 4, RECORDS = 30, PLACE = 20, REBALANCE_IN_PROGRESS = 27 };
+enum { COORDINATOR = 1, LEADER = 2, PARTITIONS = 4, RECORDS = 30, PLACE = 20 };
 
 typedef struct member_t { kabi_consumer_t *consumer; size_t assigned; int revoked, seeks; } member_t;
 
@@ -214,7 +209,7 @@ TEST(a_rebalance_overtakes_no_lookup) {
   while (requests_of(cluster, LEADER, KABI_REQUEST_LIST_OFFSETS) < PARTITIONS && now_ms() < until) poll_and_drop(&member);
   CHECK_EQ(PARTITIONS, member.assigned);
   member.seeks = 1;
-  OK(kabi_cluster_inject_broker_errors(cluster, COORDINATOR, KABI_REQUEST_HEARTBEAT, REBALANCE_IN_PROGRESS, 0, 1, ERR));
+  OK(kabi_cluster_inject_broker_errors(cluster, COORDINATOR, KABI_REQUEST_HEARTBEAT, KABI_STATUS_REBALANCE_IN_PROGRESS, 0, 1, ERR));
   while (!(member.revoked == 1 && member.assigned == PARTITIONS) && now_ms() < until) poll_and_drop(&member);
   take_of_each(&member, PLACE, RECORDS - PLACE);
   for (int32_t i = 0; i < PARTITIONS; i++) fill_topic(cluster, "shared", i, 1);

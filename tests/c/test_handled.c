@@ -6,12 +6,7 @@ static kabi_cluster_t *cluster;
 static seen_t seen[500];
 #define NONE KABI_OFFSET_INVALID
 
-static void start(int partitions, int records) {
-  cluster = new_cluster(1);
-  new_topic(cluster, "work", partitions);
-  for (int32_t i = 0; i < partitions; i++)
-    if (records > 0) fill_topic(cluster, "work", i, records);
-}
+static void start(int partitions, int records) { cluster = filled_cluster("work", partitions, records); }
 
 static void end(void) { kabi_cluster_free(cluster); }
 

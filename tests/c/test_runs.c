@@ -16,6 +16,18 @@ static void end(kabi_producer_t *producer) {
   kabi_cluster_free(cluster);
 }
 
+/* Sends `count` equal records in one call, all of which are taken. */
+static void send_run(kabi_producer_t *producer, size_t count, int32_t partition) {
+  kabi_message_t messages[RUN_LENGTH];
+  kabi_status_t statuses[RUN_LENGTH];
+  int32_t topic = topic_of(producer, "runs");
+  size_t accepted;
+  MUST(count <= RUN_LENGTH);
+  for (size_t i = 0; i < count; i++) messages[i] = message_of(topic, partition, NULL, "v");
+  MUST_OK(kabi_producer_send_many(producer, messages, count, patience(10000), statuses, &accepted, ERR));
+  CHECK_EQ(count, accepted);
+}
+
 static void threads_keep_their_order(const char *property, const char *value) {
   kabi_producer_t *producer = start(property, value);
   runs_of_threads(producer, topic_of(producer, "runs"), scaled(60, 6));
@@ -29,13 +41,7 @@ TEST(threads_keep_their_order_in_batches_of_one) { threads_keep_their_order("bat
 /* A run waits for its partition's linger like a single record, and is sent when a batch is full. */
 TEST(a_run_is_sent_as_soon_as_a_batch_is_full) {
   kabi_producer_t *producer = start("linger.ms", "100000");
-  kabi_message_t messages[RUN_LENGTH];
-  kabi_status_t statuses[RUN_LENGTH];
-  int32_t topic = topic_of(producer, "runs");
-  size_t accepted, sent = 0;
-  for (size_t i = 0; i < RUN_LENGTH; i++) messages[i] = message_of(topic, 1, NULL, "v");
-  for (; sent < 10000 + RUN_LENGTH; sent += accepted) /* batch.num.messages is 10,000 */
-    MUST_OK(kabi_producer_send_many(producer, messages, RUN_LENGTH, patience(10000), statuses, &accepted, ERR));
+  for (size_t sent = 0; sent < 10000 + RUN_LENGTH; sent += RUN_LENGTH) send_run(producer, RUN_LENGTH, 1); /* batch.num.messages is 10,000 */
   CHECK_EQ(1000, drain_reports(producer, reports, 1000));
   OK(kabi_producer_flush(producer, patience(20000), NULL, ERR));
   end(producer);
@@ -71,14 +77,10 @@ TEST(keys_choose_as_alone_fnv1a) { same_partitions("fnv1a"); }
 /* Records without a key go to all partitions, one after the other, unless stickiness is off: then at random. */
 static void spread(const char *linger, size_t runs) {
   kabi_producer_t *producer = start("sticky.partitioning.linger.ms", linger);
-  kabi_message_t messages[RUN_LENGTH];
-  kabi_status_t statuses[RUN_LENGTH];
-  int32_t topic = topic_of(producer, "runs");
-  size_t accepted, counts[RUN_PARTITIONS] = {0, 0, 0}, used = 0;
+  size_t counts[RUN_PARTITIONS] = {0, 0, 0}, used = 0;
   int64_t until = now_ms() + patience(20000);
-  for (size_t i = 0; i < RUN_LENGTH; i++) messages[i] = message_of(topic, KABI_PARTITION_ANY, NULL, "v");
   for (size_t run = 0; used < RUN_PARTITIONS && now_ms() < until; run++) {
-    MUST_OK(kabi_producer_send_many(producer, messages, RUN_LENGTH, patience(10000), statuses, &accepted, ERR));
+    send_run(producer, RUN_LENGTH, KABI_PARTITION_ANY);
     MUST(drain_reports(producer, reports, RUN_LENGTH) == RUN_LENGTH);
     for (size_t i = 0; i < RUN_LENGTH; i++) {
       MUST(reports[i].partition >= 0 && reports[i].partition < RUN_PARTITIONS);

@@ -70,7 +70,7 @@ way."
          (end-move ,client)))))
 
 (defmacro move-checked ((core operation) (details) call drop)
-  "Make CALL, which moves partitions and waits for a second at most, and then DROP what is staged, both or, if CALL fails, none."
+  "Make CALL, which moves partitions without waiting, and then DROP what is staged, both or, if CALL fails, none."
   (let ((client (gensym "CORE")) (status (gensym "STATUS")))
     `(let ((,client ,core))
        (with-details (,details)

@@ -61,8 +61,7 @@ impl Slots {
     #[inline]
     pub fn give(&self, count: usize) {
         if count > 0 {
-            self.free
-                .fetch_add(i64::try_from(count).unwrap_or(0), Ordering::SeqCst);
+            self.give_back(count);
             self.notify();
         }
     }

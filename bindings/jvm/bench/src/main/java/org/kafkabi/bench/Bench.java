@@ -18,11 +18,12 @@ import org.kafkabi.bench.Meter.Figures;
  * <pre>{@code Bench BOOTSTRAP BYTES MESSAGES ROUNDS [CONTENDER...]}</pre>
  *
  * <p>Each round makes each client anew and closes it before the next one begins, so that none works beside another, by
- * fetching ahead for example. Senders share a topic of the round. What a new client waits for is not measured. Who reads reads all that the topic has.
+ * fetching ahead for example. Senders share a topic of the round. What a new client waits for is not measured. Who reads
+ * reads all that the topic has.
  *
  * <p>Each line gives medians of messages a second, of processor time of the whole process, how much of it the compiler had
- * still to do, and of bytes allocated by its threads, all a message; the medians of the rounds' ratios to Apache's client doing the same; and whether the aims were
- * reached. The first third of the rounds warms up and is left out.
+ * still to do, and of bytes allocated by its threads, all a message; the medians of the rounds' ratios to Apache's client
+ * doing the same; and whether the aims were reached. The first third of the rounds warms up and is left out.
  */
 public final class Bench {
     private static final List<String> ALL = List.of(
