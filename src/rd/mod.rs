@@ -24,6 +24,7 @@ pub mod transaction;
 
 use crate::error::{flags_from, Error};
 use crate::record::{KABI_ERROR_ABORT_REQUIRED, KABI_ERROR_FATAL};
+use crate::status::{KABI_STATUS_MSG_TIMED_OUT, KABI_STATUS_TIMED_OUT};
 use std::ffi::{c_char, CStr, CString};
 
 /// What librdkafka reports in a `rd_kafka_error_t`, which is freed here. `None` is success.
@@ -48,6 +49,13 @@ unsafe fn take_error(error: *mut sys::rd_kafka_error_t, doing: &str) -> Result<(
     };
     // SAFETY: owned, and not used after this.
     unsafe { sys::rd_kafka_error_destroy(error) };
+    // Of a transaction in which a message's time was up. TIMED_OUT is for a call's time: the same call goes on then.
+    let code = match code {
+        KABI_STATUS_TIMED_OUT if flags & KABI_ERROR_ABORT_REQUIRED != 0 => {
+            KABI_STATUS_MSG_TIMED_OUT
+        }
+        code => code,
+    };
     let message = format!("{doing}: {text} ({})", crate::error::name(code));
     let error = Error::new(code, message);
     if flags & (KABI_ERROR_FATAL | KABI_ERROR_ABORT_REQUIRED) != 0 {

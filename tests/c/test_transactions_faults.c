@@ -211,3 +211,31 @@ TEST(a_topic_is_gone_for_a_while) {
   kabi_admin_free(admin);
   end(producer);
 }
+
+/* A record's time is up, which only an abort gets over. TIMED_OUT would be the call's time, after which the same call goes on. */
+TEST(a_record_that_times_out_asks_for_an_abort) {
+  start();
+  kabi_producer_t *producer = new_producer(bootstrap(cluster), "transactional.id", "tx", "message.timeout.ms", "500", "kafkabi.log", "off", NULL);
+  kabi_message_t message = message_of(topic_of(producer, "t"), 0, NULL, "late");
+  kabi_event_t reports[2];
+  MUST_OK(kabi_producer_transactions_init(producer, patience(WAIT), ERR));
+  begin(producer);
+  for (int32_t broker = 1; broker <= 2; broker++) OK(kabi_cluster_broker_down(cluster, broker, ERR));
+  MUST_OK(kabi_producer_send(producer, &message, patience(WAIT), ERR));
+  MUST(drain_reports(producer, reports, 2) == 2);
+  CHECK(reports[0].code == 0 && reports[1].code != 0);
+  for (int32_t broker = 1; broker <= 2; broker++) OK(kabi_cluster_broker_up(cluster, broker, ERR));
+  kabi_status_t status = kabi_producer_transaction_commit(producer, patience(WAIT), ERR);
+  if (!CHECK(status != 0 && status != KABI_STATUS_TIMED_OUT)) note("%s", last_error()->message);
+  CHECK_EQ(KABI_ERROR_ABORT_REQUIRED, last_error()->flags);
+  OK(kabi_producer_transaction_abort(producer, patience(WAIT), ERR));
+  /* The next one may have to be aborted too: librdkafka's sequence numbers may have a gap where the record was. */
+  for (int times = 0; times < 3 && status != 0; times++) {
+    begin(producer);
+    if ((status = kabi_producer_transaction_commit(producer, patience(WAIT), ERR)) == 0) break;
+    CHECK(status != KABI_STATUS_TIMED_OUT && last_error()->flags == KABI_ERROR_ABORT_REQUIRED);
+    OK(kabi_producer_transaction_abort(producer, patience(WAIT), ERR));
+  }
+  CHECK_EQ(0, status);
+  end(producer);
+}

@@ -168,17 +168,21 @@ COME-BACK brings it back."
                                  (lambda (condition)
                                    (push (cons condition (restart-names condition)) aborted)
                                    (invoke-restart 'abort))))
-                  ;; This one or the last may take as long as it is given.
-                  (kf:commit-transaction producer (* 4 *long*)))))
+                  (kf:commit-transaction producer *long*))))
       (is (= 1 (length aborted)))
       (destructuring-bind ((condition . restarts)) aborted
         (is (typep condition 'kf:transaction-error))
         (is (member 'abort restarts))
         (is (not (member 'kf:retry-operation restarts)))))
-    ;; The restart has aborted it.
-    (is (null (kf:begin-transaction producer)))
-    (kf:send producer topic "in time")
-    (is (null (kf:commit-transaction producer (* 4 *long*))))))
+    ;; The restart has aborted it. The next one may have to be aborted too: librdkafka's sequence numbers may have a
+    ;; gap where the message was.
+    (is (loop repeat 3
+              thereis (handler-case
+                          (progn (kf:begin-transaction producer)
+                                 (kf:send producer topic "in time")
+                                 (null (kf:commit-transaction producer *long*)))
+                        (kf:abort-required-error ()
+                          (kf:abort-transaction producer *long*)))))))
 
 ;;; ---- offsets ----
 
