@@ -7,13 +7,19 @@ use std::{env, fs};
 const VERSION_SOURCE: &str = "src/record/library.rs";
 
 /// What librdkafka's public header does not tell or let mend or do at once, by its internal ones.
-const INSIDE_SOURCES: [&str; 3] = ["src/rd/inside.c", "src/rd/run.c", "src/rd/blocks.c"];
+const INSIDE_SOURCES: [&str; 4] = [
+    "src/rd/inside.c",
+    "src/rd/run.c",
+    "src/rd/blocks.c",
+    "src/rd/fetch.c",
+];
 
 /// Functions of librdkafka's that are reached through ours; these files say why, scripts/install tells who links statically.
-const WRAPPED: [&str; 6] = [
+const WRAPPED: [&str; 7] = [
     "rd_kafka_ListOffsetsRequest",
     "rd_kafka_dr_msgq0",
     "rd_kafka_msg_destroy",
+    "rd_kafka_msgset_parse",
     "rd_kafka_msgq_allow_wakeup_at",
     "rd_kafka_offset_reset",
     "rd_kafka_topic_partition_list_query_leaders_async",
@@ -23,6 +29,7 @@ fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed={VERSION_SOURCE}");
     println!("cargo:rerun-if-changed=src/rd/blocks.h");
+    println!("cargo:rerun-if-changed=src/rd/fetch.h");
     for source in INSIDE_SOURCES {
         println!("cargo:rerun-if-changed={source}");
     }

@@ -2594,7 +2594,9 @@ kabi_status_t kabi_consumer_lag(kabi_consumer_t *consumer,
  * explicit. Handlers of events that wait run inside, on this thread. End of a partition (with the property
  * enable.partition.eof) and a partition's errors come as entries whose `code` is not 0, and so do errors of
  * no partition that concern reading, with the topic -1; passing ones, such as a coordinator that moves, are
- * events of the kind KABI_EVENT_ERROR instead.
+ * events of the kind KABI_EVENT_ERROR instead. A damaged batch of records, or one that fails the checksum that
+ * check.crcs asks for, ends in an entry with KABI_STATUS_BAD_MSG or KABI_STATUS_BAD_COMPRESSION, which tells the
+ * offsets that are passed over; the next batch is read on.
  *
  * Changes of the assignment that the group decides happen inside, before any record of the new assignment;
  * no record of a partition that was taken away comes after. A handler of KABI_EVENT_ASSIGNMENT meets each

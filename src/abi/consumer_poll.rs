@@ -35,7 +35,9 @@ fn dispatch(always: &Always) -> Result<()> {
 /// explicit. Handlers of events that wait run inside, on this thread. End of a partition (with the property
 /// enable.partition.eof) and a partition's errors come as entries whose `code` is not 0, and so do errors of
 /// no partition that concern reading, with the topic -1; passing ones, such as a coordinator that moves, are
-/// events of the kind KABI_EVENT_ERROR instead.
+/// events of the kind KABI_EVENT_ERROR instead. A damaged batch of records, or one that fails the checksum that
+/// check.crcs asks for, ends in an entry with KABI_STATUS_BAD_MSG or KABI_STATUS_BAD_COMPRESSION, which tells the
+/// offsets that are passed over; the next batch is read on.
 ///
 /// Changes of the assignment that the group decides happen inside, before any record of the new assignment;
 /// no record of a partition that was taken away comes after. A handler of KABI_EVENT_ASSIGNMENT meets each
@@ -268,13 +270,11 @@ pub unsafe extern "C" fn kabi_batch_headers(
                 )
             };
             let mut found = 0;
-            batch.headers(index, |header| {
+            batch.headers(index, |name, value| {
                 if let Some(place) = places.get_mut(found) {
-                    let name = header.name.to_bytes();
-                    let value = header.value;
                     *place = kabi_header_t {
-                        name: header.name.as_ptr(),
-                        name_length: i64::try_from(name.len()).unwrap_or(i64::MAX),
+                        name: name.as_ptr(),
+                        name_length: i64::try_from(name.count_bytes()).unwrap_or(i64::MAX),
                         value: value.map_or(std::ptr::null(), |v| v.as_ptr().cast()),
                         value_length: value.map_or(0, |v| i64::try_from(v.len()).unwrap_or(0)),
                     };

@@ -5,8 +5,8 @@
 //! Bytes from a caller are not trusted: every length is checked against what is there.
 
 use crate::error::{Error, Result};
-use crate::rd::message::MessageRef;
 use crate::rd::produce::OutHeader;
+use crate::rd::received::Received;
 use crate::record::kabi_packed_t;
 use std::mem::offset_of;
 
@@ -234,16 +234,16 @@ fn part_length(part: Option<&[u8]>) -> i32 {
     part.map_or(-1, |p| i32::try_from(p.len()).unwrap_or(i32::MAX))
 }
 
-/// How many bytes a message takes, and how many headers it has.
-fn measure(message: MessageRef<'_>) -> (usize, i32) {
+/// How many bytes a record takes, and how many headers it has.
+fn measure(record: &Received) -> (usize, i32) {
     let length = |part: Option<&[u8]>| part.map_or(0, <[u8]>::len);
-    let mut size = HEADER + length(message.key()) + length(message.value());
+    let mut size = HEADER + length(record.key()) + length(record.value());
     let mut count = 0;
-    if message.code() == 0 {
-        for header in message.headers() {
-            size += 8 + header.name.to_bytes_with_nul().len() + length(header.value);
+    if record.code() == 0 {
+        record.headers(|header| {
+            size += 8 + header.name.len() + 1 + length(header.value);
             count += 1;
-        }
+        });
     }
     (size.next_multiple_of(ALIGN), count)
 }
@@ -264,45 +264,43 @@ impl Writer<'_> {
     }
 }
 
-/// Packs a message at the front of `buffer`: how many bytes it took, or would need.
-pub fn encode(
-    message: MessageRef<'_>,
-    topic: i32,
-    buffer: &mut [u8],
-) -> std::result::Result<usize, usize> {
-    let (size, header_count) = measure(message);
+/// Packs a record at the front of `buffer`: how many bytes it took, or would need.
+pub fn encode(received: &Received, buffer: &mut [u8]) -> std::result::Result<usize, usize> {
+    let (size, header_count) = measure(received);
     let Some(record) = buffer.get_mut(..size) else {
         return Err(size);
     };
-    let (timestamp, timestamp_type) = message.timestamp();
+    let view = received.view();
+    let (key, value) = (received.key(), received.value());
     let mut head = [0; HEADER];
     let mut fields = Writer { rest: &mut head };
     // The fields in the order of kabi_packed_t, which has no padding between them.
     fields.put(&u32::try_from(size).unwrap_or(u32::MAX).to_ne_bytes());
     fields.put(&HEADER_SIZE.to_ne_bytes());
     fields.put(&0u16.to_ne_bytes());
-    fields.put(&topic.to_ne_bytes());
-    fields.put(&message.partition().to_ne_bytes());
-    fields.put(&message.offset().to_ne_bytes());
-    fields.put(&timestamp.to_ne_bytes());
+    fields.put(&view.topic.to_ne_bytes());
+    fields.put(&view.partition.to_ne_bytes());
+    fields.put(&view.offset.to_ne_bytes());
+    fields.put(&view.timestamp.to_ne_bytes());
     fields.put(&0u64.to_ne_bytes());
-    fields.put(&part_length(message.key()).to_ne_bytes());
-    fields.put(&part_length(message.value()).to_ne_bytes());
+    fields.put(&part_length(key).to_ne_bytes());
+    fields.put(&part_length(value).to_ne_bytes());
     fields.put(&header_count.to_ne_bytes());
-    fields.put(&message.leader_epoch().to_ne_bytes());
-    fields.put(&message.code().to_ne_bytes());
-    fields.put(&timestamp_type.to_ne_bytes());
+    fields.put(&view.leader_epoch.to_ne_bytes());
+    fields.put(&view.code.to_ne_bytes());
+    fields.put(&view.timestamp_type.to_ne_bytes());
     let mut writer = Writer { rest: record };
     writer.put(&head);
-    writer.put(message.key().unwrap_or_default());
-    writer.put(message.value().unwrap_or_default());
+    writer.put(key.unwrap_or_default());
+    writer.put(value.unwrap_or_default());
     if header_count > 0 {
-        for header in message.headers() {
-            writer.put(&part_length(Some(header.name.to_bytes())).to_ne_bytes());
+        received.headers(|header| {
+            writer.put(&part_length(Some(header.name)).to_ne_bytes());
             writer.put(&part_length(header.value).to_ne_bytes());
-            writer.put(header.name.to_bytes_with_nul());
+            writer.put(header.name);
+            writer.put(&[0]);
             writer.put(header.value.unwrap_or_default());
-        }
+        });
     }
     writer.rest.fill(0);
     Ok(size)

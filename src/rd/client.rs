@@ -105,6 +105,10 @@ impl Client {
         let raw = conf.into_raw();
         // SAFETY: the conf is alive; the callback is a function of getaddrinfo's contract.
         unsafe { sys::rd_kafka_conf_set_resolve_cb(raw, super::resolve::resolve) };
+        if kind == Kind::Consumer {
+            // SAFETY: as above. Queue::consume() is all that asks a consumer for records.
+            unsafe { sys::kafkabi_inside_receive_batches(raw) };
+        }
         let _blocked = super::signals::Blocked::all();
         let _whole = super::fork::Whole::begin();
         // SAFETY: the conf is alive and given up on success; the buffer has the given size.

@@ -1,13 +1,10 @@
-//! Messages: one borrowed from an event or a batch, a batch that owns them, and the views of a batch that
-//! cross the ABI.
+//! A single message of librdkafka's, borrowed from whoever owns it.
 
-use super::client::Client;
 use super::sys;
 use crate::record::kabi_record_t;
 use std::ffi::{c_char, c_void, CStr};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
-use std::sync::Arc;
 
 pub const STATUS_POSSIBLY_PERSISTED: i32 = 1;
 pub const STATUS_PERSISTED: i32 = 2;
@@ -18,11 +15,13 @@ pub struct MessageRef<'a> {
     owner: PhantomData<&'a ()>,
 }
 
-/// One header of a message.
-pub struct Header<'a> {
-    /// As librdkafka keeps it: terminated, of any bytes.
-    pub name: &'a CStr,
-    pub value: Option<&'a [u8]>,
+/// # Safety
+/// The topic is alive for `'a`.
+pub(super) unsafe fn name_of<'a>(topic: *mut sys::rd_kafka_topic_t) -> &'a str {
+    // SAFETY: alive; its name is terminated.
+    unsafe { CStr::from_ptr(sys::rd_kafka_topic_name(topic)) }
+        .to_str()
+        .unwrap_or("")
 }
 
 impl<'a> MessageRef<'a> {
@@ -74,10 +73,8 @@ impl<'a> MessageRef<'a> {
         if topic.is_null() {
             return "";
         }
-        // SAFETY: the topic is alive as long as the message; its name is terminated.
-        unsafe { CStr::from_ptr(sys::rd_kafka_topic_name(topic)) }
-            .to_str()
-            .unwrap_or("")
+        // SAFETY: the topic is alive as long as the message.
+        unsafe { name_of(topic) }
     }
 
     fn bytes(pointer: *mut c_void, length: usize) -> Option<&'a [u8]> {
@@ -153,7 +150,8 @@ impl<'a> MessageRef<'a> {
         }
     }
 
-    fn view(&self, topic: i32) -> kabi_record_t {
+    /// As it crosses the ABI.
+    pub(super) fn view(&self, topic: i32) -> kabi_record_t {
         let (timestamp, timestamp_type) = self.timestamp();
         let key = self.key();
         let value = self.value();
@@ -183,9 +181,10 @@ pub struct Headers<'a> {
 }
 
 impl<'a> Iterator for Headers<'a> {
-    type Item = Header<'a>;
+    /// Name and value.
+    type Item = (&'a CStr, Option<&'a [u8]>);
 
-    fn next(&mut self) -> Option<Header<'a>> {
+    fn next(&mut self) -> Option<Self::Item> {
         if self.list.is_null() {
             return None;
         }
@@ -202,184 +201,6 @@ impl<'a> Iterator for Headers<'a> {
         self.next += 1;
         // SAFETY: a header's name is terminated and alive as long as the message.
         let name = unsafe { CStr::from_ptr(name) };
-        Some(Header {
-            name,
-            value: MessageRef::bytes(value.cast_mut(), size),
-        })
-    }
-}
-
-/// Messages of a consumer, destroyed with this.
-pub struct Messages {
-    list: Vec<*mut sys::rd_kafka_message_t>,
-    client: Arc<Client>,
-}
-
-// SAFETY: a message is plain memory that any thread may read and destroy.
-unsafe impl Send for Messages {}
-// SAFETY: &Messages only reads; the parse of headers on first use is guarded by `Batch`.
-unsafe impl Sync for Messages {}
-
-impl Messages {
-    pub fn new(client: &Arc<Client>) -> Messages {
-        Messages {
-            list: Vec::new(),
-            client: Arc::clone(client),
-        }
-    }
-
-    /// Appends up to `max` messages that `take` writes to an array of that size.
-    pub(super) fn fill(
-        &mut self,
-        client: &Arc<Client>,
-        max: usize,
-        take: impl FnOnce(*mut *mut sys::rd_kafka_message_t, usize) -> isize,
-    ) -> usize {
-        debug_assert!(Arc::ptr_eq(client, &self.client));
-        self.list.reserve(max);
-        let before = self.list.len();
-        let taken = take(self.list.spare_capacity_mut().as_mut_ptr().cast(), max);
-        let taken = usize::try_from(taken).unwrap_or(0).min(max);
-        // SAFETY: `take` wrote that many messages, which are ours now, into reserved space.
-        unsafe { self.list.set_len(before + taken) };
-        taken
-    }
-
-    pub fn len(&self) -> usize {
-        self.list.len()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.list.is_empty()
-    }
-
-    pub fn iter(&self) -> impl Iterator<Item = MessageRef<'_>> {
-        self.list.iter().filter_map(|&ptr| {
-            // SAFETY: a message of ours, alive until it is removed, which needs &mut self.
-            NonNull::new(ptr).map(|ptr| unsafe { MessageRef::new(ptr) })
-        })
-    }
-
-    /// Takes the first `count` messages out.
-    pub fn split_front(&mut self, count: usize) -> Messages {
-        let count = count.min(self.list.len());
-        let rest = self.list.split_off(count);
-        Messages {
-            list: std::mem::replace(&mut self.list, rest),
-            client: Arc::clone(&self.client),
-        }
-    }
-
-    /// Takes all messages out.
-    pub fn take(&mut self) -> Messages {
-        Messages {
-            list: std::mem::take(&mut self.list),
-            client: Arc::clone(&self.client),
-        }
-    }
-
-    /// Takes out the messages that `wanted` says, in order.
-    pub fn take_if(&mut self, mut wanted: impl FnMut(MessageRef<'_>) -> bool) -> Messages {
-        // SAFETY: messages of ours; each goes to exactly one of the two lists.
-        let (taken, kept) = self.list.drain(..).partition(|&ptr| {
-            NonNull::new(ptr).is_some_and(|p| wanted(unsafe { MessageRef::new(p) }))
-        });
-        self.list = kept;
-        Messages {
-            list: taken,
-            client: Arc::clone(&self.client),
-        }
-    }
-
-    /// Puts messages behind those that are here.
-    pub fn append(&mut self, mut last: Messages) {
-        self.list.append(&mut last.list);
-    }
-
-    /// Puts messages before those that are here.
-    pub fn prepend(&mut self, mut first: Messages) {
-        if first.list.is_empty() {
-            return;
-        }
-        first.list.append(&mut self.list);
-        std::mem::swap(&mut self.list, &mut first.list);
-    }
-
-    /// Destroys the messages that `keep` refuses.
-    pub fn retain(&mut self, mut keep: impl FnMut(MessageRef<'_>) -> bool) {
-        self.list.retain(|&ptr| {
-            // SAFETY: a message of ours.
-            let kept = NonNull::new(ptr).is_some_and(|p| keep(unsafe { MessageRef::new(p) }));
-            if !kept {
-                // SAFETY: ours, and leaving the list.
-                unsafe { destroy(ptr) };
-            }
-            kept
-        });
-    }
-}
-
-impl Drop for Messages {
-    fn drop(&mut self) {
-        for &ptr in &self.list {
-            // SAFETY: ours, destroyed once.
-            unsafe { destroy(ptr) };
-        }
-    }
-}
-
-/// # Safety
-/// `ptr` is NULL or a message that the caller owns.
-unsafe fn destroy(ptr: *mut sys::rd_kafka_message_t) {
-    if !ptr.is_null() {
-        // SAFETY: owned by the caller.
-        unsafe { sys::rd_kafka_message_destroy(ptr) };
-    }
-}
-
-/// A batch of messages and the views of them that cross the ABI.
-pub struct Batch {
-    views: Vec<kabi_record_t>,
-    messages: Messages,
-    /// The first call for a message's headers parses them into the message, so only one at a time.
-    parsing: std::sync::Mutex<()>,
-}
-
-// SAFETY: the views point into the messages, which live and move between threads with them.
-unsafe impl Send for Batch {}
-// SAFETY: views are only read, messages are Sync.
-unsafe impl Sync for Batch {}
-
-impl Batch {
-    /// `topic` tells the topic number of a message.
-    pub fn new(messages: Messages, mut topic: impl FnMut(MessageRef<'_>) -> i32) -> Batch {
-        let views = messages.iter().map(|m| m.view(topic(m))).collect();
-        Batch {
-            views,
-            messages,
-            parsing: std::sync::Mutex::new(()),
-        }
-    }
-
-    pub fn views(&self) -> &[kabi_record_t] {
-        &self.views
-    }
-
-    /// The broker that a record came from; `None` if there is no such record.
-    pub fn broker(&self, index: usize) -> Option<i32> {
-        let &ptr = self.messages.list.get(index)?;
-        // SAFETY: a message of the batch, alive as long as `self`.
-        Some(unsafe { MessageRef::new(NonNull::new(ptr)?) }.broker())
-    }
-
-    /// Visits the headers of one record; `None` if there is no such record. The names and values live
-    /// as long as the batch.
-    pub fn headers<'a>(&'a self, index: usize, mut visit: impl FnMut(Header<'a>)) -> Option<()> {
-        let &ptr = self.messages.list.get(index)?;
-        let _alone = self.parsing.lock().unwrap_or_else(|e| e.into_inner());
-        // SAFETY: a message of the batch, alive as long as `self`.
-        let message = unsafe { MessageRef::new(NonNull::new(ptr)?) };
-        message.headers().for_each(&mut visit);
-        Some(())
+        Some((name, MessageRef::bytes(value.cast_mut(), size)))
     }
 }

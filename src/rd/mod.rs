@@ -15,6 +15,8 @@ pub mod mock;
 pub mod partitions;
 pub mod produce;
 pub mod queue;
+pub mod received;
+mod records;
 mod resolve;
 pub mod sasl;
 pub mod signals;

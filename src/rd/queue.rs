@@ -1,13 +1,17 @@
 //! Owner of a `rd_kafka_queue_t` and of the events taken from it.
 
 use super::client::Client;
-use super::message::{MessageRef, Messages};
+use super::message::{name_of, MessageRef};
 use super::partitions::PartitionList;
+use super::received::Messages;
 use super::{clamp_ms, sys, text_of};
-use std::ffi::c_char;
+use std::ffi::{c_char, c_int};
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// Batches and single records are taken from a queue in portions of so many.
+const AT_ONCE: usize = 128;
 
 pub struct Queue {
     ptr: NonNull<sys::rd_kafka_queue_t>,
@@ -38,12 +42,75 @@ impl Queue {
         NonNull::new(ptr).map(|ptr| Event { ptr })
     }
 
-    /// Takes up to `max` records; waits for the first only. Rebalance hooks run inside.
-    pub fn consume(&self, timeout: Duration, max: usize, into: &mut Messages) -> usize {
-        // SAFETY: the queue is alive.
-        into.fill(&self.client, max, |array, size| unsafe {
-            sys::rd_kafka_consume_batch_queue(self.as_ptr(), clamp_ms(Some(timeout)), array, size)
-        })
+    /// Takes records until there are `max` or the time is up. Rebalance hooks run inside. `number` tells a topic's
+    /// number by an identity, the same for all records of one topic of one client, and its name.
+    pub fn consume(
+        &self,
+        timeout: Duration,
+        max: usize,
+        into: &mut Messages,
+        mut number: impl FnMut(usize, &str) -> i32,
+    ) {
+        debug_assert!(into.is_of(&self.client));
+        let end = into.len().saturating_add(max);
+        let mut taken: Vec<sys::kafkabi_fetched_t> = Vec::with_capacity(max.min(AT_ONCE));
+        let mut timeout = clamp_ms(Some(timeout));
+        loop {
+            let wanted = end.saturating_sub(into.len());
+            let room = wanted.min(AT_ONCE);
+            // SAFETY: the queue is alive; `room` were reserved, and as many written as it says.
+            unsafe {
+                let count = sys::kafkabi_inside_take(
+                    self.as_ptr(),
+                    timeout,
+                    taken.as_mut_ptr(),
+                    c_int::try_from(room).unwrap_or(0),
+                    i64::try_from(wanted).unwrap_or(i64::MAX),
+                );
+                taken.set_len(usize::try_from(count).unwrap_or(0).min(room));
+            }
+            let promised: usize = taken.iter().map(promised_by).sum();
+            let may_be_more = promised >= wanted || taken.len() == room;
+            for fetched in taken.drain(..) {
+                self.read(fetched, end, into, &mut number);
+            }
+            // A batch may hold fewer records than it promises.
+            if !may_be_more || into.len() >= end {
+                return;
+            }
+            timeout = 0;
+        }
+    }
+
+    /// Reads what was taken, up to `end` records in all; one more where a batch ends in an error.
+    fn read(
+        &self,
+        mut fetched: sys::kafkabi_fetched_t,
+        end: usize,
+        into: &mut Messages,
+        number: &mut impl FnMut(usize, &str) -> i32,
+    ) {
+        if let Some(message) = NonNull::new(fetched.message) {
+            // SAFETY: taken from the queue, and given up to `into`.
+            let view = unsafe { MessageRef::new(message) };
+            let topic = match view.topic_id() {
+                0 => -1,
+                id => number(id, view.topic_name()),
+            };
+            into.push_message(message, topic);
+            return;
+        }
+        // SAFETY: the topic is alive as long as the batch.
+        let topic = number(fetched.topic as usize, unsafe { name_of(fetched.topic) });
+        let max = end.saturating_sub(into.len());
+        // SAFETY: taken from this queue, and given back once; the error is given up to `into`.
+        unsafe {
+            if into.read(&mut fetched, topic, max).is_some() {
+                sys::kafkabi_inside_read(self.as_ptr(), &fetched);
+            } else if let Some(error) = NonNull::new(sys::kafkabi_inside_spoilt(&fetched)) {
+                into.push_message(error, topic);
+            }
+        }
     }
 
     /// Ends a wait on the queue, or else the next one.
@@ -69,6 +136,13 @@ impl Queue {
                 size_of::<u64>(),
             );
         }
+    }
+}
+
+fn promised_by(fetched: &sys::kafkabi_fetched_t) -> usize {
+    match fetched.message.is_null() {
+        true => usize::try_from(fetched.left).unwrap_or(0).max(1),
+        false => 1,
     }
 }
 

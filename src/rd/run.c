@@ -2,6 +2,7 @@
  * locks, three counters and two readings of the clock for each record, and the end of a record two of each once more, in competition
  * with the threads that send and report; here it is once for each run of a partition, once for each event of reports. */
 #include "blocks.h"
+#include "fetch.h"
 #include "rdkafka_int.h"
 #include "rdkafka_interceptor.h"
 #include "rdkafka_msg.h"
@@ -222,6 +223,7 @@ int kafkabi_inside_produce(rd_kafka_topic_t *of_program, int32_t partition, rd_k
 
 void __wrap_rd_kafka_msg_destroy(rd_kafka_t *rk, rd_kafka_msg_t *record) {
   block_t *block = record->rkm_flags & IN_BLOCK ? kafkabi_block_of(record) : NULL;
+  if (record->rkm_flags & IS_BATCH) kafkabi_inside_batch_destroyed(record);
   __real_rd_kafka_msg_destroy(rk, record);
   if (block != NULL) kafkabi_block_release(block, 1);
 }

@@ -6,8 +6,35 @@
 pub use rdkafka::bindings::*;
 use std::ffi::{c_char, c_int, c_void};
 
+/// What the records of a batch lie in.
+#[repr(C)]
+pub struct kafkabi_buffer_t {
+    _opaque: [u8; 0],
+}
+
+/// What is taken from a queue; as in fetch.h.
+#[repr(C)]
+pub struct kafkabi_fetched_t {
+    pub message: *mut rd_kafka_message_t,
+    pub op: *mut c_void,
+    pub buffer: *mut kafkabi_buffer_t,
+    pub topic: *mut rd_kafka_topic_t,
+    pub bytes: *const u8,
+    pub size: usize,
+    pub base_offset: i64,
+    pub from: i64,
+    pub timestamp: i64,
+    pub left: i32,
+    pub partition: i32,
+    pub leader_epoch: i32,
+    pub broker: i32,
+    pub is_log_append: i32,
+    pub last_delta: i32,
+    pub code: i32,
+}
+
 extern "C" {
-    // Of inside.c and run.c.
+    // Of inside.c, run.c and fetch.c.
     pub fn kafkabi_inside_may_have_headers(message: *const rd_kafka_message_t) -> c_int;
     pub fn kafkabi_inside_ask_committed_again(rk: *mut rd_kafka_t);
     pub fn kafkabi_inside_produce(
@@ -17,6 +44,18 @@ extern "C" {
         count: c_int,
     ) -> c_int;
     pub fn kafkabi_inside_settle(event: *mut rd_kafka_event_t);
+    pub fn kafkabi_inside_receive_batches(conf: *mut rd_kafka_conf_t);
+    pub fn kafkabi_inside_take(
+        queue: *mut rd_kafka_queue_t,
+        timeout_ms: c_int,
+        taken: *mut kafkabi_fetched_t,
+        room: c_int,
+        most: i64,
+    ) -> c_int;
+    pub fn kafkabi_inside_read(queue: *mut rd_kafka_queue_t, now: *const kafkabi_fetched_t);
+    pub fn kafkabi_inside_spoilt(now: *const kafkabi_fetched_t) -> *mut rd_kafka_message_t;
+    pub fn kafkabi_inside_hold(buffer: *mut kafkabi_buffer_t) -> *mut kafkabi_buffer_t;
+    pub fn kafkabi_inside_let_go(buffer: *mut kafkabi_buffer_t);
 }
 
 macro_rules! return_i32 {

@@ -7,8 +7,8 @@ use crate::client::lifetime::{deadline_of, remaining, remaining_up_to};
 use crate::client::packed;
 use crate::error::{Error, Result};
 use crate::rd::client::{Client, Hooks, Kind};
-use crate::rd::message::{MessageRef, Messages};
 use crate::rd::partitions::PartitionList;
+use crate::rd::received::{Messages, Received};
 use crate::rd::topic::Topic;
 use crate::record::{kabi_request_t, KABI_ERROR_RETRIABLE, KABI_OFFSET_BEGINNING};
 use crate::status::{
@@ -89,9 +89,10 @@ impl Cluster {
         client.assign(Some(&list))?;
         loop {
             let mut messages = Messages::new(&client);
-            queue.consume(remaining_up_to(deadline, SLICE), 1, &mut messages);
+            let number = |_: usize, _: &str| NO_TOPIC;
+            queue.consume(remaining_up_to(deadline, SLICE), 1, &mut messages, number);
             if !messages.is_empty() {
-                queue.consume(Duration::ZERO, CHUNK, &mut messages);
+                queue.consume(Duration::ZERO, CHUNK, &mut messages, number);
             }
             for message in messages.iter() {
                 match put(message, topic, partition, buffer, contents)? {
@@ -164,7 +165,7 @@ fn not_in_time(topic: &str, partition: i32, count: usize) -> Error {
 }
 
 fn put(
-    message: MessageRef<'_>,
+    message: &Received,
     topic: &str,
     partition: i32,
     buffer: &mut [u8],
@@ -181,7 +182,7 @@ fn put(
         }
     }
     let room = buffer.get_mut(contents.size..).unwrap_or_default();
-    match packed::encode(message, NO_TOPIC, room) {
+    match packed::encode(message, room) {
         Ok(size) => {
             contents.count += 1;
             contents.size += size;

@@ -8,8 +8,9 @@ use super::{Consumer, Core, Partition};
 use crate::client::events::{Told, ToldPartition};
 use crate::error::{Error, Result};
 use crate::rd::client::{Change, Client, Rebalance};
-use crate::rd::message::{MessageRef, Messages};
+
 use crate::rd::partitions::PartitionList;
+use crate::rd::received::Messages;
 use crate::record::{
     KABI_ASSIGNMENT_ASSIGN, KABI_ASSIGNMENT_LOST, KABI_ASSIGNMENT_REVOKE, KABI_EVENT_ASSIGNMENT,
 };
@@ -230,16 +231,12 @@ impl Core {
             .tracking
             .with(|state| std::mem::take(&mut state.changes));
         let Pull {
-            withheld,
-            aside,
-            numbers,
-            ..
+            withheld, aside, ..
         } = pull;
         if !changes.before.is_empty() {
-            let mut key = |m: MessageRef<'_>| (self.number(numbers, m), m.partition());
-            withheld.retain(|m| !changes.since.contains(&key(m)));
-            earlier.retain(|m| !changes.before.contains(&key(m)));
-            aside.retain(|m| !changes.before.contains(&key(m)));
+            withheld.retain(|m| !changes.since.contains(&m.partition()));
+            earlier.retain(|m| !changes.before.contains(&m.partition()));
+            aside.retain(|m| !changes.before.contains(&m.partition()));
         }
         withheld.prepend(earlier);
         (changes.later, changes.failed)

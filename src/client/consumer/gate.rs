@@ -5,7 +5,7 @@ use crate::client::events::this_thread;
 use crate::client::lifetime::{lock, remaining_up_to, wait_until};
 use crate::client::topics::Numbers;
 use crate::error::{Error, Result};
-use crate::rd::message::Messages;
+use crate::rd::received::Messages;
 use crate::status::{KABI_STATUS_BUSY, KABI_STATUS_REENTERED};
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

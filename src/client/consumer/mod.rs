@@ -38,9 +38,9 @@ use crate::client::service::throttled;
 use crate::client::topics::Topics;
 use crate::error::{Error, Result};
 use crate::rd::client::{Client, Hooks, Kind};
-use crate::rd::message::Messages;
 use crate::rd::partitions::PartitionList;
 use crate::rd::queue::Queue;
+use crate::rd::received::Messages;
 use crate::rd::sasl::Token;
 use crate::rd::transaction::GroupMetadata;
 use crate::record::{

@@ -74,13 +74,9 @@ impl Core {
                 if code == KABI_STATUS_OK {
                     self.tracking.with(|state| state.set_paused(*key, true));
                     let Pull {
-                        withheld,
-                        aside,
-                        numbers,
-                        ..
+                        withheld, aside, ..
                     } = pull;
-                    let taken =
-                        withheld.take_if(|m| (self.number(numbers, m), m.partition()) == *key);
+                    let taken = withheld.take_if(|m| m.partition() == *key);
                     aside.append(taken);
                 }
                 Ok(code)
@@ -99,13 +95,10 @@ impl Core {
                 let code = self.resume_one(*key)?;
                 if code == KABI_STATUS_OK {
                     let Pull {
-                        withheld,
-                        aside,
-                        numbers,
-                        ..
+                        withheld, aside, ..
                     } = pull;
                     // They are older than anything that librdkafka has of the partition.
-                    let first = aside.take_if(|m| (self.number(numbers, m), m.partition()) == *key);
+                    let first = aside.take_if(|m| m.partition() == *key);
                     withheld.prepend(first);
                 }
                 Ok(code)

@@ -6,14 +6,14 @@ use super::ledger::HandedOut;
 use super::{Consumer, Core};
 use crate::client::lifetime::{deadline_of, remaining_up_to, Held};
 use crate::client::packed;
-use crate::client::topics::Numbers;
 use crate::error::{Error, Result};
-use crate::rd::message::{Batch, Header, MessageRef};
+use crate::rd::received::Batch;
 use crate::record::kabi_record_t;
 use crate::status::{
     KABI_STATUS_BUFFER_TOO_SMALL, KABI_STATUS_FATAL, KABI_STATUS_GROUP_AUTHORIZATION_FAILED,
     KABI_STATUS_PARTITION_EOF, KABI_STATUS_STATE,
 };
+use std::ffi::CStr;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -35,7 +35,11 @@ impl HeldBatch {
         self.batch.views()
     }
 
-    pub fn headers<'a>(&'a self, index: usize, visit: impl FnMut(Header<'a>)) -> Result<()> {
+    pub fn headers<'a>(
+        &'a self,
+        index: usize,
+        visit: impl FnMut(&'a CStr, Option<&'a [u8]>),
+    ) -> Result<()> {
         self.batch
             .headers(index, visit)
             .ok_or_else(|| self.no_record(index))
@@ -97,15 +101,9 @@ impl Consumer {
         let core = &*self.core;
         let max = check_max(max)?;
         core.poll(max, timeout, dispatch, |pull| {
-            let messages = pull.withheld.split_front(max);
-            let numbers = &mut pull.numbers;
-            let batch = Batch::new(messages, |m| core.number(numbers, m));
+            let batch = Batch::new(pull.withheld.split_front(max));
             let views = batch.views();
-            let (number, generation) = core.hand_out(views.iter().map(|v| HandedOut {
-                key: (v.topic, v.partition),
-                offset: (v.code == 0).then_some(v.offset),
-                leader_epoch: v.leader_epoch,
-            }));
+            let (number, generation) = core.hand_out(views.iter().map(handed_out));
             core.batches.fetch_add(1, Ordering::SeqCst);
             Ok(HeldBatch {
                 batch,
@@ -135,6 +133,14 @@ impl Consumer {
     }
 }
 
+fn handed_out(view: &kabi_record_t) -> HandedOut {
+    HandedOut {
+        key: (view.topic, view.partition),
+        offset: (view.code == 0).then_some(view.offset),
+        leader_epoch: view.leader_epoch,
+    }
+}
+
 fn check_max(max: usize) -> Result<usize> {
     if max == 0 {
         return Err(Error::argument(
@@ -148,17 +154,6 @@ impl Core {
     /// There is something for the next poll for records.
     pub fn has_records(&self) -> bool {
         self.gate.has_withheld() || !self.bell.queue.is_empty()
-    }
-
-    pub(super) fn number(&self, numbers: &mut Numbers, message: MessageRef<'_>) -> i32 {
-        match message.topic_id() {
-            0 => -1,
-            id => numbers.get(id, || {
-                self.topics
-                    .number(&self.client, message.topic_name())
-                    .unwrap_or(-1)
-            }),
-        }
     }
 
     fn hand_out(&self, records: impl Iterator<Item = HandedOut>) -> (u64, u64) {
@@ -244,9 +239,7 @@ impl Core {
     ) -> Result<bool> {
         if !pull.withheld.is_empty() {
             // Takes nothing; librdkafka is to see that the program polls, for max.poll.interval.ms.
-            self.bell
-                .queue
-                .consume(Duration::ZERO, 0, &mut pull.withheld);
+            self.consume(pull, Duration::ZERO, 0);
             return Ok(false);
         }
         if let Some((code, text)) = self.client.fatal_error() {
@@ -273,7 +266,7 @@ impl Core {
     /// partitions of both.
     pub(super) fn pull_more(&self, pull: &mut Pull, wait: Duration, max: usize) -> Result<()> {
         let earlier = pull.withheld.take();
-        self.bell.queue.consume(wait, max, &mut pull.withheld);
+        self.consume(pull, wait, max);
         pull.withheld.retain(|m| match m.code() {
             0 | KABI_STATUS_PARTITION_EOF => true,
             KABI_STATUS_GROUP_AUTHORIZATION_FAILED => {
@@ -287,6 +280,17 @@ impl Core {
         self.after_pull(pull, earlier)
     }
 
+    fn consume(&self, pull: &mut Pull, wait: Duration, max: usize) {
+        let Pull {
+            withheld, numbers, ..
+        } = pull;
+        let find = |name: &str| self.topics.number(&self.client, name).unwrap_or(-1);
+        let queue = &self.bell.queue;
+        queue.consume(wait, max, withheld, |id, name| {
+            numbers.get(id, || find(name))
+        });
+    }
+
     fn pack(
         &self,
         pull: &mut Pull,
@@ -298,20 +302,15 @@ impl Core {
         let mut needed = 0;
         let mut handed = Vec::new();
         for message in pull.withheld.iter().take(max) {
-            let topic = self.number(&mut pull.numbers, message);
             let room = buffer.get_mut(written..).unwrap_or_default();
-            match packed::encode(message, topic, room) {
+            match packed::encode(message, room) {
                 Ok(size) => written += size,
                 Err(size) => {
                     needed = size;
                     break;
                 }
             }
-            handed.push(HandedOut {
-                key: (topic, message.partition()),
-                offset: (message.code() == 0).then_some(message.offset()),
-                leader_epoch: message.leader_epoch(),
-            });
+            handed.push(handed_out(message.view()));
         }
         let count = handed.len();
         if count == 0 {

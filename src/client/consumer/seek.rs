@@ -125,13 +125,10 @@ impl Core {
     ) -> Result<()> {
         self.seek_one(p, deadline, go_on)?;
         let Pull {
-            withheld,
-            aside,
-            numbers,
-            ..
+            withheld, aside, ..
         } = pull;
-        withheld.retain(|m| (self.number(numbers, m), m.partition()) != p.key);
-        aside.retain(|m| (self.number(numbers, m), m.partition()) != p.key);
+        withheld.retain(|m| m.partition() != p.key);
+        aside.retain(|m| m.partition() != p.key);
         self.forget(p)
     }
 

@@ -6,7 +6,7 @@
 use super::Core;
 use crate::client::lifetime::lock;
 use crate::error::flags_of;
-use crate::rd::message::MessageRef;
+use crate::rd::received::Received;
 use crate::record::KABI_ERROR_RETRIABLE;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -46,8 +46,8 @@ impl Impatience {
 impl Core {
     /// A poll was told of an error. It may be that of the question where partitions begin, which is asked again; of no
     /// partition and passing, it is an event and nothing for the program to read.
-    pub(super) fn gets_over(&self, message: MessageRef<'_>) -> bool {
-        let (code, of_no_topic) = (message.code(), message.topic_id() == 0);
+    pub(super) fn gets_over(&self, message: &Received) -> bool {
+        let (code, of_no_topic) = (message.code(), message.partition().0 < 0);
         let passing = flags_of(code) & KABI_ERROR_RETRIABLE != 0;
         if of_no_topic || passing {
             lock(&self.starts.0).get_or_insert_with(|| Instant::now() + PAUSE);
