@@ -15,13 +15,14 @@ const INSIDE_SOURCES: [&str; 4] = [
 ];
 
 /// Functions of librdkafka's that are reached through ours; these files say why, scripts/install tells who links statically.
-const WRAPPED: [&str; 7] = [
+const WRAPPED: [&str; 8] = [
     "rd_kafka_ListOffsetsRequest",
     "rd_kafka_dr_msgq0",
     "rd_kafka_msg_destroy",
     "rd_kafka_msgset_parse",
     "rd_kafka_msgq_allow_wakeup_at",
     "rd_kafka_offset_reset",
+    "rd_kafka_toppar_broker_delegate",
     "rd_kafka_topic_partition_list_query_leaders_async",
 ];
 

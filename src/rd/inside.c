@@ -143,6 +143,23 @@ void __wrap_rd_kafka_ListOffsetsRequest(rd_kafka_broker_t *broker, rd_kafka_topi
   __real_rd_kafka_ListOffsetsRequest(broker, partitions, replyq, answered, timeout_ms, opaque);
 }
 
+/* Wrapped in the same way: a partition's leader becomes known. A partition to be read from its beginning or end that had none asks
+ * where that is half a second after it was assigned, though the first leader is known a millisecond later: the first record of most
+ * consumers was half a second late. */
+typedef void delegate_t(rd_kafka_toppar_t *partition, rd_kafka_broker_t *leader);
+delegate_t __wrap_rd_kafka_toppar_broker_delegate;
+__attribute__((weak)) delegate_t __real_rd_kafka_toppar_broker_delegate;
+
+/* The partition is locked. */
+void __wrap_rd_kafka_toppar_broker_delegate(rd_kafka_toppar_t *partition, rd_kafka_broker_t *leader) {
+  rd_kafka_t *rk = partition->rktp_rkt->rkt_rk;
+  rd_kafka_timer_t *asks = &partition->rktp_offset_query_tmr;
+  __real_rd_kafka_toppar_broker_delegate(partition, leader);
+  if (leader != NULL && partition->rktp_fetch_state == RD_KAFKA_TOPPAR_FETCH_OFFSET_QUERY && thrd_is_current(rk->rk_thread) &&
+      rd_kafka_timer_is_started(&rk->rk_timers, asks))
+    rd_kafka_timer_override_once(&rk->rk_timers, asks, 1);
+}
+
 /* Wrapped in the same way: when a broker's thread looks at a partition again. While records of it are under way an idempotent producer
  * sends no more, yet librdkafka has the thread look again at once, over and over until the answer comes: a processor's whole time
  * wherever the broker is slower than the program. The answer wakes the thread. It looks now and then all the same, for after a change
