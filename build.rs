@@ -7,11 +7,12 @@ use std::{env, fs};
 const VERSION_SOURCE: &str = "src/record/library.rs";
 
 /// What librdkafka's public header does not tell or let mend or do at once, by its internal ones.
-const INSIDE_SOURCES: [&str; 4] = [
+const INSIDE_SOURCES: [&str; 5] = [
     "src/rd/inside.c",
     "src/rd/run.c",
     "src/rd/blocks.c",
     "src/rd/fetch.c",
+    "src/rd/take.c",
 ];
 
 /// Functions of librdkafka's that are reached through ours; these files say why, scripts/install tells who links statically.

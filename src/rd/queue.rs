@@ -71,8 +71,15 @@ impl Queue {
             }
             let promised: usize = taken.iter().map(promised_by).sum();
             let may_be_more = promised >= wanted || taken.len() == room;
-            for fetched in taken.drain(..) {
-                self.read(fetched, end, into, &mut number);
+            let mut taken = taken.drain(..);
+            let mut rest = None;
+            while into.len() < end && rest.is_none() {
+                let Some(fetched) = taken.next() else { break };
+                rest = self.read(fetched, end, into, &mut number);
+            }
+            for fetched in rest.into_iter().chain(taken).rev() {
+                // SAFETY: taken from this queue, and given back once.
+                unsafe { sys::kafkabi_inside_put_back(self.as_ptr(), &fetched) };
             }
             // A batch may hold fewer records than it promises.
             if !may_be_more || into.len() >= end {
@@ -82,35 +89,47 @@ impl Queue {
         }
     }
 
-    /// Reads what was taken, up to `end` records in all; one more where a batch ends in an error.
+    /// Reads what was taken, up to `end` records in all; one more where a batch ends in an error. Gives what is left.
     fn read(
         &self,
         mut fetched: sys::kafkabi_fetched_t,
         end: usize,
         into: &mut Messages,
         number: &mut impl FnMut(usize, &str) -> i32,
-    ) {
-        if let Some(message) = NonNull::new(fetched.message) {
+    ) -> Option<sys::kafkabi_fetched_t> {
+        if fetched.is_batch == 0 {
             // SAFETY: taken from the queue, and given up to `into`.
-            let view = unsafe { MessageRef::new(message) };
-            let topic = match view.topic_id() {
-                0 => -1,
-                id => number(id, view.topic_name()),
-            };
-            into.push_message(message, topic);
-            return;
+            unsafe {
+                let message = NonNull::new(sys::kafkabi_inside_message(&fetched))?;
+                let view = MessageRef::new(message);
+                let topic = match view.topic_id() {
+                    0 => -1,
+                    id => number(id, view.topic_name()),
+                };
+                into.push_message(message, topic);
+            }
+            return None;
         }
         // SAFETY: the topic is alive as long as the batch.
         let topic = number(fetched.topic as usize, unsafe { name_of(fetched.topic) });
-        let max = end.saturating_sub(into.len());
+        let before = into.len();
+        let outcome = into.read(&mut fetched, topic, end.saturating_sub(before));
         // SAFETY: taken from this queue, and given back once; the error is given up to `into`.
         unsafe {
-            if into.read(&mut fetched, topic, max).is_some() {
-                sys::kafkabi_inside_read(self.as_ptr(), &fetched);
-            } else if let Some(error) = NonNull::new(sys::kafkabi_inside_spoilt(&fetched)) {
-                into.push_message(error, topic);
+            if outcome.is_none() {
+                match NonNull::new(sys::kafkabi_inside_spoilt(&fetched)) {
+                    Some(error) => into.push_message(error, topic),
+                    None => into.unread(before),
+                }
+            } else if sys::kafkabi_inside_read(&fetched) == 0 {
+                into.unread(before);
+            } else if fetched.size > 0 {
+                return Some(fetched);
+            } else {
+                sys::kafkabi_inside_done(&fetched);
             }
         }
+        None
     }
 
     /// Ends a wait on the queue, or else the next one.
@@ -140,10 +159,7 @@ impl Queue {
 }
 
 fn promised_by(fetched: &sys::kafkabi_fetched_t) -> usize {
-    match fetched.message.is_null() {
-        true => usize::try_from(fetched.left).unwrap_or(0).max(1),
-        false => 1,
-    }
+    usize::try_from(fetched.left).unwrap_or(0).max(1)
 }
 
 impl Drop for Queue {

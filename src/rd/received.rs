@@ -7,6 +7,7 @@ use super::records::{self, RawHeaders};
 use super::sys;
 use crate::record::{kabi_record_t, KABI_TIMESTAMP_CREATE, KABI_TIMESTAMP_LOG_APPEND};
 use once_cell::sync::OnceCell;
+use std::collections::VecDeque;
 use std::ffi::{CStr, CString};
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -134,7 +135,7 @@ impl Drop for Hold {
 
 /// Records and what they lie in, given back when this is dropped.
 pub struct Messages {
-    list: Vec<Received>,
+    list: VecDeque<Received>,
     holds: Vec<Hold>,
     client: Arc<Client>,
 }
@@ -142,7 +143,7 @@ pub struct Messages {
 impl Messages {
     pub fn new(client: &Arc<Client>) -> Messages {
         Messages {
-            list: Vec::new(),
+            list: VecDeque::new(),
             holds: Vec::new(),
             client: Arc::clone(client),
         }
@@ -161,13 +162,13 @@ impl Messages {
         self.list.is_empty()
     }
 
-    pub fn iter(&self) -> std::slice::Iter<'_, Received> {
+    pub fn iter(&self) -> impl Iterator<Item = &Received> {
         self.list.iter()
     }
 
     /// Appends a single message, which is given up to this.
     pub(super) fn push_message(&mut self, message: NonNull<sys::rd_kafka_message_t>, topic: i32) {
-        self.list.push(Received::of_message(message, topic));
+        self.list.push_back(Received::of_message(message, topic));
     }
 
     /// Appends up to `max` records of a batch, which is left after them. `None` if the batch is damaged there.
@@ -206,11 +207,17 @@ impl Messages {
             // The broker sends the whole batch that the wanted offset is in.
             if offset >= batch.from {
                 batch.from = offset.saturating_add(1);
-                self.list.push(received(batch, topic, offset, &record));
+                self.list.push_back(received(batch, topic, offset, &record));
             }
         }
         // One that has fewer records than it says was cut off.
         (!rest.is_empty() || batch.left <= 0).then_some(())
+    }
+
+    /// Takes back what was read of a batch, all behind the first `count` records: its partition was moved meanwhile.
+    pub(super) fn unread(&mut self, count: usize) {
+        self.list.truncate(count);
+        self.let_go_if_empty();
     }
 
     /// Takes the first `count` records out.
@@ -218,12 +225,18 @@ impl Messages {
         if count >= self.list.len() {
             return self.take();
         }
-        let rest = self.list.split_off(count);
         Messages {
-            list: std::mem::replace(&mut self.list, rest),
+            list: self.list.drain(..count).collect(),
             holds: self.holds.clone(),
             client: Arc::clone(&self.client),
         }
+    }
+
+    /// Drops the first `count` records.
+    pub fn drop_front(&mut self, count: usize) {
+        let count = count.min(self.list.len());
+        self.list.drain(..count).for_each(|record| destroy(&record));
+        self.let_go_if_empty();
     }
 
     /// Takes all records out.

@@ -15,7 +15,6 @@ pub struct kafkabi_buffer_t {
 /// What is taken from a queue; as in fetch.h.
 #[repr(C)]
 pub struct kafkabi_fetched_t {
-    pub message: *mut rd_kafka_message_t,
     pub op: *mut c_void,
     pub buffer: *mut kafkabi_buffer_t,
     pub topic: *mut rd_kafka_topic_t,
@@ -31,10 +30,11 @@ pub struct kafkabi_fetched_t {
     pub is_log_append: i32,
     pub last_delta: i32,
     pub code: i32,
+    pub is_batch: i32,
 }
 
 extern "C" {
-    // Of inside.c, run.c and fetch.c.
+    // Of inside.c, run.c, fetch.c and take.c.
     pub fn kafkabi_inside_may_have_headers(message: *const rd_kafka_message_t) -> c_int;
     pub fn kafkabi_inside_ask_committed_again(rk: *mut rd_kafka_t);
     pub fn kafkabi_inside_produce(
@@ -52,7 +52,10 @@ extern "C" {
         room: c_int,
         most: i64,
     ) -> c_int;
-    pub fn kafkabi_inside_read(queue: *mut rd_kafka_queue_t, now: *const kafkabi_fetched_t);
+    pub fn kafkabi_inside_message(single: *const kafkabi_fetched_t) -> *mut rd_kafka_message_t;
+    pub fn kafkabi_inside_read(now: *const kafkabi_fetched_t) -> c_int;
+    pub fn kafkabi_inside_done(batch: *const kafkabi_fetched_t);
+    pub fn kafkabi_inside_put_back(queue: *mut rd_kafka_queue_t, taken: *const kafkabi_fetched_t);
     pub fn kafkabi_inside_spoilt(now: *const kafkabi_fetched_t) -> *mut rd_kafka_message_t;
     pub fn kafkabi_inside_hold(buffer: *mut kafkabi_buffer_t) -> *mut kafkabi_buffer_t;
     pub fn kafkabi_inside_let_go(buffer: *mut kafkabi_buffer_t);

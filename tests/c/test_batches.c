@@ -267,6 +267,128 @@ TEST(what_is_damaged_is_told_and_passed) {
   kabi_cluster_free(cluster);
 }
 
+static void pause_and_resume(kabi_consumer_t *consumer, const char *topic) {
+  kabi_partition_t here = partition_of(consumer_topic_of(consumer, topic), 0, 0);
+  OK(kabi_consumer_pause(consumer, &here, 1, ERR));
+  poll_empty(consumer, 0);
+  OK(kabi_consumer_resume(consumer, &here, 1, ERR));
+}
+
+/* librdkafka asks again from the program's position when a partition is resumed. */
+TEST(what_was_told_is_not_told_again_after_a_pause) {
+  start();
+  put_batch(&made, 0, 0, 10);
+  of_a_long_key(&made, BATCH_HEADER + 6 * 8);
+  append(cluster, "stored", &made);
+  kabi_consumer_t *consumer = reader(KABI_OFFSET_BEGINNING);
+  kabi_batch_t *batch;
+  kabi_batch_info_t info;
+  MUST(take(consumer, seen, 6) == 6);
+  take_batch(consumer, 1, &batch, &info);
+  CHECK_EQ(KABI_STATUS_BAD_MSG, info.records[0].code);
+  kabi_batch_free(batch);
+  pause_and_resume(consumer, "stored");
+  made.size = 0;
+  put_batch(&made, 0, 10, 10);
+  append(cluster, "stored", &made);
+  take_batch(consumer, 1, &batch, &info);
+  CHECK_EQ(0, info.records[0].code);
+  CHECK_EQ(10, info.records[0].offset);
+  kabi_batch_free(batch);
+  end(consumer);
+}
+
+TEST(an_end_that_is_told_moves_no_position) {
+  start();
+  put_batch(&made, 0, 0, 10);
+  append(cluster, "stored", &made);
+  kabi_consumer_t *consumer = new_consumer(bootstrap(cluster), NULL, "fetch.wait.max.ms", "10", "enable.partition.eof", "true", NULL);
+  kabi_batch_t *batch;
+  kabi_batch_info_t info;
+  assign(consumer, "stored", 0, KABI_OFFSET_BEGINNING);
+  MUST(take(consumer, seen, 10) == 10);
+  take_batch(consumer, 1, &batch, &info);
+  CHECK_EQ(KABI_STATUS_PARTITION_EOF, info.records[0].code);
+  kabi_batch_free(batch);
+  for (int64_t until = now_ms() + 1200; now_ms() < until;) poll_empty(consumer, 100); /* librdkafka's position is looked at now and then */
+  CHECK_EQ(10, position_of(consumer, "stored", 0));
+  kabi_partition_t here = partition_of(consumer_topic_of(consumer, "stored"), 0, 0);
+  OK(kabi_consumer_pause(consumer, &here, 1, ERR));
+  made.size = 0;
+  put_batch(&made, 0, 10, 5);
+  append(cluster, "stored", &made);
+  OK(kabi_consumer_resume(consumer, &here, 1, ERR));
+  MUST(take(consumer, seen, 1) == 1);
+  expect(seen, 10, 10);
+  end(consumer);
+}
+
+TEST(a_reset_takes_the_position_back) {
+  start();
+  put_batch(&made, 0, 0, 100);
+  append(cluster, "stored", &made);
+  kabi_consumer_t *consumer =
+      new_consumer(bootstrap(cluster), NULL, "fetch.wait.max.ms", "10", "auto.offset.reset", "earliest", NULL);
+  assign(consumer, "stored", 0, KABI_OFFSET_BEGINNING);
+  MUST(take(consumer, seen, 100) == 100);
+  /* Two: librdkafka takes the first answer at the end of a partition for that, whatever it says. */
+  OK(kabi_cluster_inject_broker_errors(cluster, 1, KABI_REQUEST_FETCH, KABI_STATUS_OFFSET_OUT_OF_RANGE, 0, 2, ERR));
+  MUST(take(consumer, seen, 5) == 5);
+  for (int i = 0; i < 5; i++) expect(&seen[i], i, i);
+  pause_and_resume(consumer, "stored");
+  MUST(take(consumer, seen, 95) == 95);
+  for (int i = 0; i < 95; i++) expect(&seen[i], 5 + i, 5 + i);
+  end(consumer);
+}
+
+/* What the checksum covers is not believed where it fails. */
+TEST(a_false_last_offset_passes_no_other_batch) {
+  start();
+  put_batch(&made, 0, 0, 10);
+  set_number(made.data + AT_LAST_DELTA, 4, 1000000);
+  append(cluster, "stored", &made);
+  kabi_producer_t *producer = new_producer(bootstrap(cluster), NULL);
+  fill(producer, "stored", 0, 10, 10);
+  close_producer(producer);
+  kabi_consumer_t *consumer = new_consumer(bootstrap(cluster), NULL, "fetch.wait.max.ms", "10", "check.crcs", "true", NULL);
+  kabi_record_t told;
+  size_t entries;
+  memset(&told, 0, sizeof told);
+  assign(consumer, "stored", 0, KABI_OFFSET_BEGINNING);
+  CHECK_EQ(10, read_up_to(consumer, 19, 100, &told, &entries));
+  CHECK_EQ(1, entries);
+  CHECK_EQ(KABI_STATUS_BAD_MSG, told.code);
+  end(consumer);
+}
+
+/* A larger receive.message.max.bytes gets over it, so that nothing may go past it. */
+TEST(what_is_too_large_to_uncompress_is_told_and_not_passed) {
+  static char large[200 * 1024];
+  start();
+  kabi_producer_t *producer = new_producer(bootstrap(cluster), "compression.codec", "zstd", NULL);
+  memset(large, 'x', sizeof large - 1);
+  for (int i = 0; i < 3; i++) {
+    kabi_message_t message = message_of(topic_of(producer, "stored"), 0, NULL, large);
+    MUST_OK(kabi_producer_send(producer, &message, patience(10000), ERR));
+  }
+  close_producer(producer);
+  for (int fits = 0; fits < 2; fits++) {
+    kabi_consumer_t *consumer = new_consumer(bootstrap(cluster), NULL, "fetch.wait.max.ms", "10", "fetch.max.bytes", "100000", "message.max.bytes",
+                                             "100000", "receive.message.max.bytes", fits ? "10000000" : "100512", NULL);
+    assign(consumer, "stored", 0, KABI_OFFSET_BEGINNING);
+    for (int i = 0; i < 3; i++) {
+      kabi_batch_t *batch;
+      kabi_batch_info_t info;
+      take_batch(consumer, 1, &batch, &info);
+      CHECK_EQ(fits ? 0 : KABI_STATUS_BAD_COMPRESSION, info.records[0].code);
+      CHECK_EQ(fits ? i : 0, info.records[0].offset);
+      kabi_batch_free(batch);
+    }
+    close_consumer(consumer);
+  }
+  kabi_cluster_free(cluster);
+}
+
 TEST(headers_that_are_damaged_are_none) {
   start();
   bytes_t headers = {{0}, 0};

@@ -125,7 +125,8 @@ impl Consumer {
         dispatch: impl FnMut() -> Result<()>,
     ) -> Result<()> {
         let core = &*self.core;
-        let max = check_max(max)?;
+        // No more is pulled than may fit.
+        let max = check_max(max)?.min(buffer.len() / packed::HEADER + 1);
         core.poll(max, timeout, dispatch, |pull| {
             core.pack(pull, max, buffer, packed)
         })
@@ -327,7 +328,7 @@ impl Core {
             ));
         }
         let (number, generation) = self.hand_out(handed.into_iter());
-        drop(pull.withheld.split_front(count));
+        pull.withheld.drop_front(count);
         *packed = PackedBatch {
             number,
             generation,
