@@ -149,4 +149,49 @@ static inline void append(kabi_cluster_t *cluster, const char *topic, const byte
   close(fd);
 }
 
+/* ---- a cluster with the topic "stored", whose one partition gets such batches ---- */
+static kabi_cluster_t *cluster;
+static bytes_t made;
+
+static inline void start(void) {
+  cluster = new_cluster(1);
+  new_topic(cluster, "stored", 1);
+  made.size = 0;
+}
+
+static inline void end(kabi_consumer_t *consumer) {
+  close_consumer(consumer);
+  kabi_cluster_free(cluster);
+}
+
+static inline kabi_consumer_t *reader(int64_t offset) {
+  kabi_consumer_t *consumer = new_consumer(bootstrap(cluster), NULL, "fetch.wait.max.ms", "10", NULL);
+  assign(consumer, "stored", 0, offset);
+  return consumer;
+}
+
+static inline void expect(const seen_t *record, int64_t offset, int64_t number) {
+  CHECK_EQ(0, record->code);
+  CHECK_EQ(offset, record->offset);
+  CHECK_EQ(number, record->number);
+}
+
+/* Takes one entry: its code, and where it is. */
+static inline int32_t take_one(kabi_consumer_t *consumer, int64_t *offset) {
+  kabi_batch_t *batch;
+  kabi_batch_info_t info;
+  take_batch(consumer, 1, &batch, &info);
+  int32_t code = info.records[0].code;
+  *offset = info.records[0].offset;
+  kabi_batch_free(batch);
+  return code;
+}
+
+static inline void pause_and_resume(kabi_consumer_t *consumer, const char *topic) {
+  kabi_partition_t here = partition_of(consumer_topic_of(consumer, topic), 0, 0);
+  OK(kabi_consumer_pause(consumer, &here, 1, ERR));
+  poll_empty(consumer, 0);
+  OK(kabi_consumer_resume(consumer, &here, 1, ERR));
+}
+
 #endif

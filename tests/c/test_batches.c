@@ -1,33 +1,7 @@
-/* Record batches as they are stored, and what consumers read out of them: in polls of any size, from any offset on, and what is
-   damaged. */
+/* Record batches as they are stored, and what consumers read out of them: in polls of any size, from any offset on. */
 #include "batches.h"
 
-static kabi_cluster_t *cluster;
 static seen_t seen[1000];
-static bytes_t made;
-
-static void start(void) {
-  cluster = new_cluster(1);
-  new_topic(cluster, "stored", 1);
-  made.size = 0;
-}
-
-static void end(kabi_consumer_t *consumer) {
-  close_consumer(consumer);
-  kabi_cluster_free(cluster);
-}
-
-static kabi_consumer_t *reader(int64_t offset) {
-  kabi_consumer_t *consumer = new_consumer(bootstrap(cluster), NULL, "fetch.wait.max.ms", "10", NULL);
-  assign(consumer, "stored", 0, offset);
-  return consumer;
-}
-
-static void expect(const seen_t *record, int64_t offset, int64_t number) {
-  CHECK_EQ(0, record->code);
-  CHECK_EQ(offset, record->offset);
-  CHECK_EQ(number, record->number);
-}
 
 TEST(polls_of_any_size_read_a_batch) {
   start();
@@ -174,142 +148,15 @@ TEST(the_broker_may_have_set_the_time) {
   end(consumer);
 }
 
-/* Each spoils the record at offset 6 of 10, whose place is given, or the batch. */
-typedef struct damage_t {
-  const char *what;
-  void (*spoil)(bytes_t *batch, size_t record);
-  int whole; /* records before it that can be read */
-} damage_t;
-
-static void too_long(bytes_t *batch, size_t record) { batch->data[record] = 0x7e; } /* 63 bytes */
-static void of_negative_length(bytes_t *batch, size_t record) { batch->data[record] = 0x01; }
-static void without_end(bytes_t *batch, size_t record) { memset(batch->data + record, 0xff, 11); }
-static void empty(bytes_t *batch, size_t record) { batch->data[record] = 0; }
-static void of_a_long_key(bytes_t *batch, size_t record) { batch->data[record + 4] = 0x7e; }
-static void of_a_negative_key(bytes_t *batch, size_t record) { batch->data[record + 4] = 0x03; }
-static void of_a_long_value(bytes_t *batch, size_t record) { batch->data[record + 5] = 0x7e; }
-static void of_an_offset_before_it(bytes_t *batch, size_t record) { batch->data[record + 3] = 0x01; }
-static void of_an_offset_behind_it(bytes_t *batch, size_t record) { batch->data[record + 3] = 0x7e; }
-static void cut_off(bytes_t *batch, size_t record) {
-  batch->size = record;
-  set_number(batch->data + AT_LENGTH, 4, (int64_t)batch->size - 12);
-}
-static void cut_in_two(bytes_t *batch, size_t record) { cut_off(batch, record + 3); }
-static void of_codec(bytes_t *batch, size_t record, unsigned char codec) {
-  (void)record; /* all of them are spoilt */
-  batch->data[AT_ATTRIBUTES + 1] = codec;
-}
-static void not_gzip(bytes_t *batch, size_t record) { of_codec(batch, record, GZIP); }
-static void not_snappy(bytes_t *batch, size_t record) { of_codec(batch, record, SNAPPY); }
-static void not_lz4(bytes_t *batch, size_t record) { of_codec(batch, record, LZ4); }
-static void not_zstd(bytes_t *batch, size_t record) { of_codec(batch, record, ZSTD); }
-
-static const damage_t damages[] = {{"too long", too_long, 6}, {"of negative length", of_negative_length, 6}, {"without end", without_end, 6},
-    {"empty", empty, 6}, {"of a long key", of_a_long_key, 6}, {"of a negative key", of_a_negative_key, 6},
-    {"of a long value", of_a_long_value, 6}, {"of an offset before it", of_an_offset_before_it, 6},
-    {"of an offset behind it", of_an_offset_behind_it, 6}, {"cut off", cut_off, 6}, {"cut in two", cut_in_two, 6},
-    {"not gzip", not_gzip, 0}, {"not snappy", not_snappy, 0}, {"not lz4", not_lz4, 0},
-    {"not zstd", not_zstd, 0}};
-
-/* What comes until the record of the number `last`: how many records, and in `told` the entries. */
-static int read_up_to(kabi_consumer_t *consumer, int64_t last, size_t at_once, kabi_record_t *told, size_t *entries) {
-  int count = 0;
-  int64_t give_up = now_ms() + patience(20000), number = -1;
-  *entries = 0;
-  while (number != last && now_ms() < give_up) {
-    kabi_batch_t *batch;
-    kabi_batch_info_t info;
-    take_batch(consumer, at_once, &batch, &info);
-    for (size_t i = 0; i < info.count; i++) {
-      const kabi_record_t *record = &info.records[i];
-      if (record->code == 0) {
-        CHECK_EQ(number_of(record), record->offset);
-        number = number_of(record);
-        count++;
-      } else {
-        *told = *record;
-        ++*entries;
-      }
-    }
-    kabi_batch_free(batch);
-  }
-  CHECK_EQ(last, number);
-  return count;
-}
-
-/* The records before the damage come, then one entry about it, then the next batch: nothing is lost unsaid, and nothing stands still. */
-TEST(what_is_damaged_is_told_and_passed) {
-  start();
-  for (size_t d = 0; d < sizeof damages / sizeof *damages; d++) {
-    char topic[16];
-    snprintf(topic, sizeof topic, "damaged%zu", d);
-    new_topic(cluster, topic, 1);
-    made.size = 0;
-    put_batch(&made, 0, 0, 10);
-    damages[d].spoil(&made, BATCH_HEADER + 6 * 8);
-    append(cluster, topic, &made);
-    made.size = 0;
-    put_batch(&made, 0, 10, 10);
-    append(cluster, topic, &made);
-    for (size_t at_once = 1; at_once <= 100; at_once += 99) {
-      kabi_consumer_t *consumer = new_consumer(bootstrap(cluster), NULL, "fetch.wait.max.ms", "10", NULL);
-      kabi_record_t told;
-      size_t entries;
-      memset(&told, 0, sizeof told);
-      assign(consumer, topic, 0, KABI_OFFSET_BEGINNING);
-      CHECK_EQ(damages[d].whole + 10, read_up_to(consumer, 19, at_once, &told, &entries));
-      if (!CHECK(entries == 1)) note("a record %s: %zu entries", damages[d].what, entries);
-      CHECK(told.code != 0 && told.partition == 0);
-      CHECK_EQ(consumer_topic_of(consumer, topic), told.topic);
-      close_consumer(consumer);
-    }
-  }
-  kabi_cluster_free(cluster);
-}
-
-static void pause_and_resume(kabi_consumer_t *consumer, const char *topic) {
-  kabi_partition_t here = partition_of(consumer_topic_of(consumer, topic), 0, 0);
-  OK(kabi_consumer_pause(consumer, &here, 1, ERR));
-  poll_empty(consumer, 0);
-  OK(kabi_consumer_resume(consumer, &here, 1, ERR));
-}
-
-/* librdkafka asks again from the program's position when a partition is resumed. */
-TEST(what_was_told_is_not_told_again_after_a_pause) {
-  start();
-  put_batch(&made, 0, 0, 10);
-  of_a_long_key(&made, BATCH_HEADER + 6 * 8);
-  append(cluster, "stored", &made);
-  kabi_consumer_t *consumer = reader(KABI_OFFSET_BEGINNING);
-  kabi_batch_t *batch;
-  kabi_batch_info_t info;
-  MUST(take(consumer, seen, 6) == 6);
-  take_batch(consumer, 1, &batch, &info);
-  CHECK_EQ(KABI_STATUS_BAD_MSG, info.records[0].code);
-  kabi_batch_free(batch);
-  pause_and_resume(consumer, "stored");
-  made.size = 0;
-  put_batch(&made, 0, 10, 10);
-  append(cluster, "stored", &made);
-  take_batch(consumer, 1, &batch, &info);
-  CHECK_EQ(0, info.records[0].code);
-  CHECK_EQ(10, info.records[0].offset);
-  kabi_batch_free(batch);
-  end(consumer);
-}
-
 TEST(an_end_that_is_told_moves_no_position) {
   start();
   put_batch(&made, 0, 0, 10);
   append(cluster, "stored", &made);
   kabi_consumer_t *consumer = new_consumer(bootstrap(cluster), NULL, "fetch.wait.max.ms", "10", "enable.partition.eof", "true", NULL);
-  kabi_batch_t *batch;
-  kabi_batch_info_t info;
+  int64_t offset;
   assign(consumer, "stored", 0, KABI_OFFSET_BEGINNING);
   MUST(take(consumer, seen, 10) == 10);
-  take_batch(consumer, 1, &batch, &info);
-  CHECK_EQ(KABI_STATUS_PARTITION_EOF, info.records[0].code);
-  kabi_batch_free(batch);
+  CHECK_EQ(KABI_STATUS_PARTITION_EOF, take_one(consumer, &offset));
   for (int64_t until = now_ms() + 1200; now_ms() < until;) poll_empty(consumer, 100); /* librdkafka's position is looked at now and then */
   CHECK_EQ(10, position_of(consumer, "stored", 0));
   kabi_partition_t here = partition_of(consumer_topic_of(consumer, "stored"), 0, 0);
@@ -338,120 +185,6 @@ TEST(a_reset_takes_the_position_back) {
   pause_and_resume(consumer, "stored");
   MUST(take(consumer, seen, 95) == 95);
   for (int i = 0; i < 95; i++) expect(&seen[i], 5 + i, 5 + i);
-  end(consumer);
-}
-
-/* What the checksum covers is not believed where it fails. */
-TEST(a_false_last_offset_passes_no_other_batch) {
-  start();
-  put_batch(&made, 0, 0, 10);
-  set_number(made.data + AT_LAST_DELTA, 4, 1000000);
-  append(cluster, "stored", &made);
-  kabi_producer_t *producer = new_producer(bootstrap(cluster), NULL);
-  fill(producer, "stored", 0, 10, 10);
-  close_producer(producer);
-  kabi_consumer_t *consumer = new_consumer(bootstrap(cluster), NULL, "fetch.wait.max.ms", "10", "check.crcs", "true", NULL);
-  kabi_record_t told;
-  size_t entries;
-  memset(&told, 0, sizeof told);
-  assign(consumer, "stored", 0, KABI_OFFSET_BEGINNING);
-  CHECK_EQ(10, read_up_to(consumer, 19, 100, &told, &entries));
-  CHECK_EQ(1, entries);
-  CHECK_EQ(KABI_STATUS_BAD_MSG, told.code);
-  end(consumer);
-}
-
-/* A larger receive.message.max.bytes gets over it, so that nothing may go past it. */
-TEST(what_is_too_large_to_uncompress_is_told_and_not_passed) {
-  static char large[200 * 1024];
-  start();
-  kabi_producer_t *producer = new_producer(bootstrap(cluster), "compression.codec", "zstd", NULL);
-  memset(large, 'x', sizeof large - 1);
-  for (int i = 0; i < 3; i++) {
-    kabi_message_t message = message_of(topic_of(producer, "stored"), 0, NULL, large);
-    MUST_OK(kabi_producer_send(producer, &message, patience(10000), ERR));
-  }
-  close_producer(producer);
-  for (int fits = 0; fits < 2; fits++) {
-    kabi_consumer_t *consumer = new_consumer(bootstrap(cluster), NULL, "fetch.wait.max.ms", "10", "fetch.max.bytes", "100000", "message.max.bytes",
-                                             "100000", "receive.message.max.bytes", fits ? "10000000" : "100512", NULL);
-    assign(consumer, "stored", 0, KABI_OFFSET_BEGINNING);
-    for (int i = 0; i < 3; i++) {
-      kabi_batch_t *batch;
-      kabi_batch_info_t info;
-      take_batch(consumer, 1, &batch, &info);
-      CHECK_EQ(fits ? 0 : KABI_STATUS_BAD_COMPRESSION, info.records[0].code);
-      CHECK_EQ(fits ? i : 0, info.records[0].offset);
-      kabi_batch_free(batch);
-    }
-    close_consumer(consumer);
-  }
-  kabi_cluster_free(cluster);
-}
-
-TEST(headers_that_are_damaged_are_none) {
-  start();
-  bytes_t headers = {{0}, 0};
-  put_varint(&headers, 2);
-  put_text(&headers, "one");
-  put_text(&headers, "1");
-  size_t batch = begin_batch(&made, 0, 1000);
-  for (int i = 0; i < 5; i++) put_record(&made, i, 0, NULL, "value", i == 2 ? &headers : NULL);
-  end_batch(&made, batch, 5, 4, 0);
-  append(cluster, "stored", &made);
-  kabi_consumer_t *consumer = reader(KABI_OFFSET_BEGINNING);
-  kabi_batch_t *taken;
-  kabi_batch_info_t info;
-  take_batch(consumer, 10, &taken, &info);
-  CHECK_EQ(5, info.count);
-  for (size_t i = 0; i < info.count; i++) {
-    size_t count = 1;
-    CHECK_EQ(5, info.records[i].value_length);
-    OK(kabi_batch_headers(taken, i, NULL, 0, &count, ERR));
-    CHECK_EQ(0, count);
-  }
-  kabi_batch_free(taken);
-  end(consumer);
-}
-
-TEST(a_wrong_checksum_is_told_if_asked_for) {
-  start();
-  put_batch(&made, 0, 0, 10);
-  append(cluster, "stored", &made);
-  fill_topic(cluster, "stored", 0, 10);
-  for (int checks = 0; checks < 2; checks++) {
-    kabi_consumer_t *consumer = new_consumer(bootstrap(cluster), NULL, "fetch.wait.max.ms", "10", "check.crcs", checks ? "true" : "false", NULL);
-    kabi_batch_t *batch;
-    kabi_batch_info_t info;
-    assign(consumer, "stored", 0, KABI_OFFSET_BEGINNING);
-    take_batch(consumer, 1, &batch, &info);
-    CHECK_EQ(checks ? KABI_STATUS_BAD_MSG : 0, info.records[0].code);
-    kabi_batch_free(batch);
-    MUST(take(consumer, seen, checks ? 10 : 19) == (checks ? 10 : 19));
-    expect(&seen[checks ? 9 : 18], 19, 9);
-    CHECK_EQ(20, position_of(consumer, "stored", 0));
-    close_consumer(consumer);
-  }
-  kabi_cluster_free(cluster);
-}
-
-/* It is not damaged, and a newer library may know it: nothing goes past it. */
-TEST(a_codec_that_is_not_known_is_told_and_not_passed) {
-  start();
-  put_batch(&made, 0, 0, 10);
-  set_number(made.data + AT_ATTRIBUTES, 2, NO_CODEC);
-  append(cluster, "stored", &made);
-  fill_topic(cluster, "stored", 0, 10);
-  kabi_consumer_t *consumer = reader(KABI_OFFSET_BEGINNING);
-  for (int i = 0; i < 3; i++) {
-    kabi_batch_t *batch;
-    kabi_batch_info_t info;
-    take_batch(consumer, 1, &batch, &info);
-    CHECK_EQ(KABI_STATUS_NOT_IMPLEMENTED, info.records[0].code);
-    CHECK_EQ(0, info.records[0].offset);
-    kabi_batch_free(batch);
-  }
-  CHECK(position_of(consumer, "stored", 0) <= 0);
   end(consumer);
 }
 
