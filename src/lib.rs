@@ -28,6 +28,7 @@
 #[doc(hidden)]
 #[allow(unsafe_code)]
 pub mod abi;
+mod bytes;
 pub mod client;
 pub mod document;
 pub mod error;

@@ -4,6 +4,7 @@
 //!
 //! Bytes from a caller are not trusted: every length is checked against what is there.
 
+use crate::bytes::Cursor;
 use crate::error::{Error, Result};
 use crate::rd::produce::OutHeader;
 use crate::rd::received::Received;
@@ -26,31 +27,9 @@ pub struct Packed<'a> {
     pub headers: PackedHeaders<'a>,
 }
 
-/// Reads numbers and byte runs from the front.
-#[derive(Clone, Copy)]
-struct Reader<'a>(&'a [u8]);
-
-impl<'a> Reader<'a> {
-    #[inline]
-    fn take(&mut self, length: usize) -> Option<&'a [u8]> {
-        let (front, rest) = self.0.split_at_checked(length)?;
-        self.0 = rest;
-        Some(front)
-    }
-
-    #[inline]
-    fn i32(&mut self) -> Option<i32> {
-        self.take(4)?.try_into().ok().map(i32::from_ne_bytes)
-    }
-
-    /// A part that may be null, which a length of -1 says.
-    #[inline]
-    fn part(&mut self, length: i32) -> Option<Option<&'a [u8]>> {
-        match usize::try_from(length) {
-            Ok(length) => self.take(length).map(Some),
-            Err(_) => (length == -1).then_some(None),
-        }
-    }
+#[inline]
+fn length(from: &mut Cursor<'_>) -> Option<i32> {
+    from.take(4)?.try_into().ok().map(i32::from_ne_bytes)
 }
 
 #[inline]
@@ -71,7 +50,7 @@ macro_rules! read {
 /// The headers of a record in a packed buffer, checked when the record was.
 #[derive(Clone, Copy)]
 pub struct PackedHeaders<'a> {
-    rest: Reader<'a>,
+    rest: Cursor<'a>,
     left: usize,
 }
 
@@ -80,12 +59,12 @@ impl<'a> Iterator for PackedHeaders<'a> {
 
     fn next(&mut self) -> Option<OutHeader<'a>> {
         self.left = self.left.checked_sub(1)?;
-        let name_length = self.rest.i32()?;
-        let value_length = self.rest.i32()?;
+        let name_length = length(&mut self.rest)?;
+        let value_length = length(&mut self.rest)?;
         let name_with_nul = self
             .rest
             .take(usize::try_from(name_length).ok()?.checked_add(1)?)?;
-        let value = self.rest.part(value_length)?;
+        let value = self.rest.part(value_length.into())?;
         Some(OutHeader {
             name_with_nul,
             value,
@@ -189,12 +168,12 @@ fn decode(record: &[u8]) -> std::result::Result<Packed<'_>, &'static str> {
     if read!(i32, record, code) != 0 {
         return Err("its code is not 0: an entry that tells of an error can't be sent");
     }
-    let mut body = Reader(record.get(HEADER..).unwrap_or_default());
+    let mut body = Cursor(record.get(HEADER..).unwrap_or_default());
     let key = body
-        .part(read!(i32, record, key_length))
+        .part(read!(i32, record, key_length).into())
         .ok_or("its key_length is wrong")?;
     let value = body
-        .part(read!(i32, record, value_length))
+        .part(read!(i32, record, value_length).into())
         .ok_or("its value_length is wrong")?;
     let left = usize::try_from(read!(i32, record, header_count))
         .map_err(|_| "its header_count is negative")?;

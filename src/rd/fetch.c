@@ -5,7 +5,6 @@
 #include "rdkafka_interceptor.h"
 #include "rdkafka_lz4.h"
 #include "rdkafka_msgset.h"
-#include "rdkafka_offset.h"
 #include "crc32c.h"
 #if WITH_ZLIB
 #include "rdgz.h"
@@ -19,7 +18,8 @@
 
 /* The fixed part of a batch (https://kafka.apache.org/documentation/#recordbatch), up to its records. */
 enum { HEADER = 61 };
-enum { AT_LENGTH = 8, AT_EPOCH = 12, AT_MAGIC = 16, AT_CRC = 17, AT_ATTRIBUTES = 21, AT_LAST = 23, AT_TIME = 27, AT_MAX_TIME = 35, AT_COUNT = 57 };
+enum { AT_LENGTH = 8, AT_EPOCH = 12, AT_MAGIC = 16, AT_CRC = 17, AT_ATTRIBUTES = 21, AT_LAST = 23, AT_TIME = 27, AT_MAX_TIME = 35,
+       AT_COUNT = 57 };
 
 typedef struct header_t {
   size_t size; /* of the whole batch */
@@ -73,8 +73,8 @@ static int is_known(int codec) {
 /* Whether the records are there to be read by anybody who asks for them. Those of an aborted transaction are not, and how to uncompress
  * them is to be known. */
 static int is_plain(const header_t *header, const rd_kafka_aborted_txns_t *aborted) {
-  return header->magic == 2 && is_known(header->attributes & RD_KAFKA_MSG_ATTR_COMPRESSION_MASK) && header->size >= HEADER && header->count > 0 && header->base_offset >= 0 &&
-         header->last_offset >= header->base_offset && !(header->attributes & RD_KAFKA_MSGSET_V2_ATTR_CONTROL) &&
+  return header->magic == 2 && header->size >= HEADER && header->count > 0 && header->base_offset >= 0 &&
+         is_known(header->attributes & RD_KAFKA_MSG_ATTR_COMPRESSION_MASK) && header->last_offset >= header->base_offset && !(header->attributes & RD_KAFKA_MSGSET_V2_ATTR_CONTROL) &&
          !(aborted != NULL && header->attributes & RD_KAFKA_MSGSET_V2_ATTR_TRANSACTIONAL);
 }
 
@@ -242,8 +242,8 @@ static int takes_batches(const rd_kafka_t *rk) {
   return rk->rk_conf.consume_cb == marks_ours && rd_list_cnt(&rk->rk_conf.interceptors.on_consume) == 0;
 }
 
-/* One batch, by librdkafka. It takes an answer without a record, as that of an aborted transaction, for one that had no room for any, and asks
- * for more from then on. */
+/* One batch, by librdkafka. It takes an answer without a record, as that of an aborted transaction, for one that had no room for any,
+ * and asks for more from then on. */
 static rd_kafka_resp_err_t parse_one(rd_kafka_buf_t *answer, rd_kafka_buf_t *request, rd_kafka_toppar_t *partition,
                                      rd_kafka_aborted_txns_t *aborted, const struct rd_kafka_toppar_ver *version, size_t size) {
   int32_t most = partition->rktp_fetch_msg_max_bytes;
@@ -271,7 +271,7 @@ rd_kafka_resp_err_t __wrap_rd_kafka_msgset_parse(rd_kafka_buf_t *answer, rd_kafk
   rd_slice_t *reader = &answer->rkbuf_reader;
   int64_t records = 0, bytes = 0;
   rd_kafka_resp_err_t err = RD_KAFKA_RESP_ERR_NO_ERROR;
-  header_t header, next;
+  header_t header, next = {0};
   int goes_on = takes_batches(partition->rktp_rkt->rkt_rk) && peek(reader, &header);
   if (!goes_on || !is_plain(&header, aborted) || header.last_offset < partition->rktp_offsets.fetch_pos.offset)
     return __real_rd_kafka_msgset_parse(answer, request, partition, aborted, version);

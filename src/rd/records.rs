@@ -1,6 +1,8 @@
 //! Reads the records of a batch as the broker stores them (https://kafka.apache.org/documentation/#record). Bytes from
 //! a broker are not trusted: a length is checked against what is there.
 
+use crate::bytes::Cursor;
+
 /// A record, its offset and timestamp counted from those of its batch.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Record<'a> {
@@ -12,60 +14,40 @@ pub struct Record<'a> {
     pub headers: &'a [u8],
 }
 
-/// Reads from the front.
-#[derive(Clone, Copy)]
-struct Cursor<'a>(&'a [u8]);
-
-impl<'a> Cursor<'a> {
-    #[inline]
-    fn byte(&mut self) -> Option<u8> {
-        let (&first, rest) = self.0.split_first()?;
-        self.0 = rest;
-        Some(first)
+/// A number in zigzag form, seven bits a byte from the lowest.
+#[inline]
+fn number(from: &mut Cursor<'_>) -> Option<i64> {
+    match *from.take(1)? {
+        [first] if first < 0x80 => Some(zigzag(u64::from(first))),
+        [first] => longer(first, from),
+        _ => None,
     }
+}
 
-    #[inline]
-    fn take(&mut self, length: usize) -> Option<&'a [u8]> {
-        let (front, rest) = self.0.split_at_checked(length)?;
-        self.0 = rest;
-        Some(front)
-    }
-
-    /// A number in zigzag form, seven bits a byte from the lowest.
-    #[inline]
-    fn number(&mut self) -> Option<i64> {
-        let first = self.byte()?;
-        if first < 0x80 {
-            return Some(zigzag(u64::from(first)));
-        }
-        self.longer(first)
-    }
-
-    fn longer(&mut self, first: u8) -> Option<i64> {
-        let mut bits = u64::from(first & 0x7f);
-        for shift in (7..64).step_by(7) {
-            let byte = self.byte()?;
-            bits |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return Some(zigzag(bits));
-            }
-        }
-        None
-    }
-
-    #[inline]
-    fn length(&mut self) -> Option<usize> {
-        usize::try_from(self.number()?).ok()
-    }
-
-    /// Bytes behind their length, -1 for null.
-    #[inline]
-    fn part(&mut self) -> Option<Option<&'a [u8]>> {
-        match self.number()? {
-            -1 => Some(None),
-            length => self.take(usize::try_from(length).ok()?).map(Some),
+fn longer(first: u8, from: &mut Cursor<'_>) -> Option<i64> {
+    let mut bits = u64::from(first & 0x7f);
+    for shift in (7..64).step_by(7) {
+        let &byte = from.take(1)?.first()?;
+        bits |= u64::from(byte & 0x7f) << shift;
+        if byte < 0x80 {
+            return Some(zigzag(bits));
         }
     }
+    None
+}
+
+/// As many bytes as the number before them says.
+#[inline]
+fn counted<'a>(from: &mut Cursor<'a>) -> Option<&'a [u8]> {
+    let length = usize::try_from(number(from)?).ok()?;
+    from.take(length)
+}
+
+/// The same, which may be null.
+#[inline]
+fn part<'a>(from: &mut Cursor<'a>) -> Option<Option<&'a [u8]>> {
+    let length = number(from)?;
+    from.part(length)
 }
 
 #[inline]
@@ -81,13 +63,12 @@ fn zigzag(bits: u64) -> i64 {
 #[inline]
 pub fn next<'a>(rest: &mut &'a [u8]) -> Option<Record<'a>> {
     let mut whole = Cursor(rest);
-    let length = whole.length()?;
-    let mut record = Cursor(whole.take(length)?);
-    record.byte()?; // attributes, of which there are none
-    let timestamp_delta = record.number()?;
-    let offset_delta = record.number()?;
-    let key = record.part()?;
-    let value = record.part()?;
+    let mut record = Cursor(counted(&mut whole)?);
+    record.take(1)?; // attributes, of which there are none
+    let timestamp_delta = number(&mut record)?;
+    let offset_delta = number(&mut record)?;
+    let key = part(&mut record)?;
+    let value = part(&mut record)?;
     *rest = whole.0;
     Some(Record {
         offset_delta,
@@ -121,7 +102,9 @@ pub struct RawHeaders<'a> {
 impl<'a> RawHeaders<'a> {
     pub fn new(bytes: &'a [u8]) -> RawHeaders<'a> {
         let mut rest = Cursor(bytes);
-        let left = rest.length().unwrap_or(0);
+        let left = number(&mut rest)
+            .and_then(|n| usize::try_from(n).ok())
+            .unwrap_or(0);
         RawHeaders { rest, left }
     }
 }
@@ -131,8 +114,7 @@ impl<'a> Iterator for RawHeaders<'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         self.left = self.left.checked_sub(1)?;
-        let name_length = self.rest.length()?;
-        Some((self.rest.take(name_length)?, self.rest.part()?))
+        Some((counted(&mut self.rest)?, part(&mut self.rest)?))
     }
 }
 

@@ -8,7 +8,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-enum { BATCH_HEADER = 61, AT_LENGTH = 8, AT_MAGIC = 16, AT_CRC = 17, AT_ATTRIBUTES = 21, AT_LAST_DELTA = 23, AT_BASE_TIME = 27,
+enum { BATCH_HEADER = 61, AT_LENGTH = 8, AT_MAGIC = 16, AT_ATTRIBUTES = 21, AT_LAST_DELTA = 23, AT_BASE_TIME = 27,
        AT_MAX_TIME = 35, AT_PRODUCER = 43, AT_COUNT = 57 };
 enum { LOG_APPEND = 1 << 3, GZIP = 1, SNAPPY = 2, LZ4 = 3, ZSTD = 4, NO_CODEC = 5 };
 

@@ -3,8 +3,24 @@
 
 static seen_t seen[1000];
 
+/* Takes a batch of records of these offsets, which their texts tell too, from `next` on; tells where it ends. */
+static size_t read_on(kabi_consumer_t *consumer, size_t at_once, const int64_t *offsets, size_t next, size_t count) {
+  kabi_batch_t *batch;
+  kabi_batch_info_t info;
+  take_batch(consumer, at_once, &batch, &info);
+  MUST(info.count >= 1 && info.count <= at_once && next + info.count <= count);
+  for (size_t i = 0; i < info.count; i++, next++) {
+    CHECK_EQ(offsets[next], info.records[i].offset);
+    CHECK_EQ(offsets[next], number_of(&info.records[i]));
+  }
+  kabi_batch_free(batch);
+  return next;
+}
+
 TEST(polls_of_any_size_read_a_batch) {
+  int64_t offsets[100];
   start();
+  for (int i = 0; i < 100; i++) offsets[i] = i;
   for (int i = 0; i < 5; i++) put_batch(&made, i * 20, i * 20, 20);
   set_number(made.data + AT_COUNT, 4, 20);
   append(cluster, "stored", &made); /* counts for 20 records */
@@ -14,17 +30,8 @@ TEST(polls_of_any_size_read_a_batch) {
   static const size_t sizes[] = {1, 3, 7, 19, 20, 21, 64, 1000};
   for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
     kabi_consumer_t *consumer = reader(KABI_OFFSET_BEGINNING);
-    int64_t next = 0;
-    while (next < 100) {
-      kabi_batch_t *batch;
-      kabi_batch_info_t info;
-      take_batch(consumer, sizes[s], &batch, &info);
-      MUST(info.count >= 1 && info.count <= sizes[s]);
-      for (size_t i = 0; i < info.count; i++, next++) {
-        CHECK_EQ(next, info.records[i].offset);
-        CHECK_EQ(next, number_of(&info.records[i]));
-      }
-      kabi_batch_free(batch);
+    for (size_t next = 0; next < 100;) {
+      next = read_on(consumer, sizes[s], offsets, next, 100);
       CHECK_EQ(next, position_of(consumer, "stored", 0));
     }
     close_consumer(consumer);
@@ -67,16 +74,7 @@ TEST(batches_with_holes) {
   static const size_t sizes[] = {1, 12, 100};
   for (int s = 0; s < 3; s++) {
     kabi_consumer_t *consumer = reader(KABI_OFFSET_BEGINNING);
-    for (size_t next = 0; next < COUNT;) {
-      kabi_batch_t *batch;
-      kabi_batch_info_t info;
-      take_batch(consumer, sizes[s], &batch, &info);
-      for (size_t i = 0; i < info.count && next < COUNT; i++, next++) {
-        CHECK_EQ(offsets[next], info.records[i].offset);
-        CHECK_EQ(offsets[next], number_of(&info.records[i]));
-      }
-      kabi_batch_free(batch);
-    }
+    for (size_t next = 0; next < COUNT;) next = read_on(consumer, sizes[s], offsets, next, COUNT);
     poll_empty(consumer, 0);
     close_consumer(consumer);
   }

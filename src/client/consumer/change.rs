@@ -8,7 +8,6 @@ use super::{Consumer, Core, Partition};
 use crate::client::events::{Told, ToldPartition};
 use crate::error::{Error, Result};
 use crate::rd::client::{Change, Client, Rebalance};
-
 use crate::rd::partitions::PartitionList;
 use crate::rd::received::Messages;
 use crate::record::{
